@@ -116,6 +116,43 @@ ends "not by chance" 0 diff "$old" "$tmp/alike.folded" --fail-on 0
 ends "not when nobody can know" 0 diff $first $last --type alloc_objects --fail-on 0
 ends "shrinking is none" 0 diff "$new" "$new" --fail-on 0
 
+# --- a difference in a file
+ends "report of a difference" 0 report $reported/pprof-diff-base.pb.gz --csv
+is "… has both sides, of the older side" "$(grep f1 "$tmp/out")" "40.0000,40.0000,60,60,go,f1,,x.go,100,100"
+ends "… in text" 0 report $reported/pprof-diff-base.pb.gz
+has "… as go tool pprof has it" "66.67   40.00 ▼  -26.67       100        60 go   f1" "$out"
+has "… says what is below zero" "2 of 4 values are below zero, -150 samples" "$out"
+hasnt "… which is something to show" "nothing to show" "$errs"
+ends "… as JSON" 0 report $reported/pprof-diff-base.pb.gz --json
+holds "… has the sums" jq -e '.negative == {"samples": 2, "sum": -150, "marked": true} and .percent_of == 150' "$tmp/out"
+ends "a picture of it" 0 flame $reported/pprof-diff-base.pb.gz -o "$tmp/signed.svg"
+has "… has the colours of a difference" "▼ 40.00 %" "$(cat "$tmp/signed.svg")"
+ends "a page of it" 0 flame $reported/pprof-diff-base.pb.gz -o "$tmp/signed.html"
+has "… is that of a difference" "change of self, points" "$(zcat -f "$tmp/signed.html" | tr -d '\0')"
+for format in folded callgrind otlp pprof; do
+	ends "convert to $format" 0 convert $reported/pprof-diff-base.pb.gz --to $format -o "$tmp/signed.$format"
+	has "… says what is below zero" "2 of 4 values of cpu are below zero, -150 samples" "$errs"
+	hasnt "… which it has" "left out" "$errs"
+done
+is "… in folded stacks" "$(cat "$tmp/signed.folded")" "$(printf '%s\n' 'main;f1 -40' 'main;f2 40')"
+ends "convert to a format without values below zero" 0 convert $reported/pprof-diff-base.pb.gz -o "$tmp/signed.speedscope.json"
+has "… warns" "left out, as speedscope has no values below zero" "$errs"
+is "… and has the others" "$("$cresset" report "$tmp/signed.speedscope.json" --csv | awk -F, '{ print $3, $6 }' | grep f | sort | tr '\n' ' ')" \
+	"600000000 f1 900000000 f2 self function "
+ends "a difference of differences" 0 diff $reported/pprof-diff-base.pb.gz $reported/pprof-diff-base.pb.gz
+has "… warns" "a difference already" "$errs"
+ends "our own difference" 0 diff $first $last -o "$tmp/own.pb.gz"
+ends "… is read back" 0 report "$tmp/own.pb.gz" --type inuse_space --csv --top 0
+if command -v go >/dev/null; then
+	go tool pprof -top -unit=B -nodecount=1000 -nodefraction=0 -edgefraction=0 -sample_index=inuse_space "$tmp/own.pb.gz" 2>/dev/null |
+		awk 'f && $1 + 0 { printf "%s %.2f\n", $6, $2 } /flat%/ { f = 1 }' | sort >"$tmp/go"
+	total=$("$cresset" report "$tmp/own.pb.gz" --type inuse_space --json 2>/dev/null | jq .percent_of)
+	awk -F, -v t="$total" 'NR > 1 && $3 != $9 { d = 100 * ($3 - $9) / t; printf "%s %.2f\n", $6, d < 0 ? -d : d }' "$tmp/out" | sort >"$tmp/ours"
+	is "… its shares are those of go tool pprof, which has no signs there" "$(cat "$tmp/ours")" "$(cat "$tmp/go")"
+else
+	skip "… its shares are those of go tool pprof, which has no signs there" "no go"
+fi
+
 # --- files
 dir=$tmp/dir
 mkdir "$dir"

@@ -4,7 +4,12 @@
 #include "cmd/files/filter.h"
 #include "cmd/files/load.h"
 #include "cmd/files/outputs.h"
+#include "format/common/value.h"
+#include "profile/change/signed.h"
 #include "profile/profile.h"
+#include "profile/weight.h"
+
+#include <inttypes.h>
 
 struct convert_opts {
 	struct filter_opts filter;
@@ -52,6 +57,27 @@ static void note_types(const struct outputs *outputs, const struct profile *p)
 	}
 }
 
+/* Says what is below zero, and which formats cannot hold it. */
+static void note_negative(const struct outputs *outputs, const struct profile *p)
+{
+	uint32_t type = profile_pick_type(p, NULL);
+	struct signed_part part = { 0 };
+	struct buf sum = { 0 };
+	if (type != UINT32_MAX)
+		part = signed_part_of(p, type);
+	if (!part.n)
+		return;
+	const struct type *t = &p->series.types.v[type];
+	value_fmt(&sum, part.sum, value_scale_of(p, type, NULL).unit);
+	log_info("a difference: %" PRIu64 " of %" PRIu64 " values of %s are below zero, %s in all",
+		 part.n, part.n_all, profile_str(p, t->name), buf_cstr(&sum));
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->v[i].format->no_negative)
+			log_warn("%s: they are left out, as %s has no values below zero",
+				 outputs->v[i].path, outputs->v[i].format->name);
+	buf_done(&sum);
+}
+
 static int write_outputs(struct cmd_line *line, const struct convert_opts *o,
 			 struct outputs *outputs, struct profile *p)
 {
@@ -59,6 +85,7 @@ static int write_outputs(struct cmd_line *line, const struct convert_opts *o,
 	struct err err = { 0 };
 	filter_default_by(&o->filter, p, &write.tree);
 	note_types(outputs, p);
+	note_negative(outputs, p);
 	if (!p->samples.n)
 		log_info("there are no samples to write");
 	if (outputs_open(line, outputs, &err) < 0)

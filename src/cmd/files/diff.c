@@ -13,9 +13,11 @@
 #include "format/pprof/pprof.h"
 #include "format/table/diff_table.h"
 #include "format/table/table.h"
+#include "profile/change/signed.h"
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 struct diff_cmd_opts {
 	struct filter_opts filter;
@@ -283,6 +285,16 @@ static int compare(struct comparison *c)
 	return CMD_OK;
 }
 
+/* A side that is a difference itself has no shares. */
+static void note_negative(const char *file, const struct profile *p, uint32_t type)
+{
+	struct signed_part part = signed_part_of(p, type);
+	if (part.n)
+		log_warn("%s: a difference already: %" PRIu64 " of %" PRIu64
+			 " values are below zero; cresset report shows it",
+			 file, part.n, part.n_all);
+}
+
 static int diff_files(struct comparison *c, enum kind kind)
 {
 	struct tree_opts newer = { 0 }, older = { 0 };
@@ -291,6 +303,8 @@ static int diff_files(struct comparison *c, enum kind kind)
 	if (status != CMD_OK)
 		return status;
 	note_other_types(c->newer, newer.type);
+	note_negative(c->line->args.v[0], c->older, older.type);
+	note_negative(c->line->args.v[1], c->newer, newer.type);
 	c->type = newer.type;
 	status = build_trees(c, &newer, &older);
 	if (status == CMD_OK)

@@ -37,7 +37,7 @@ static const struct cmd_opt flame_options[] = {
 	  OPT_STRING, PICTURE(diff), .basic = true },
 	{ NULL, "strict", NULL, "with --diff, as in cresset diff", OPT_FLAG,
 	  PICTURE(filter.strict) },
-	{ NULL, "widths", "SIDE", "with --diff, whose widths frames have: new or old", OPT_ENUM,
+	{ NULL, "widths", "SIDE", "of a difference: whose widths frames have: new or old", OPT_ENUM,
 	  PICTURE(widths), .words = widths, .def = "new" },
 	{ NULL, "palette", "NAME",
 	  "colours: kind, binary, wall, classic or mono; auto: by what is measured", OPT_ENUM,
@@ -92,7 +92,7 @@ static int settle_scene(struct cmd_line *line, const struct flame_opts *o, struc
 		.palette = o->palette ? palettes[o->palette] : NULL,
 		.min_width_px = o->min_width_px.v > 0 ? o->min_width_px.v : -1, /* 0: default */
 		.icicle = o->icicle,
-		.older_widths = o->diff && o->widths,
+		.older_widths = o->widths,
 		.force = o->force,
 		.beside = query_gpu_beside,
 	};

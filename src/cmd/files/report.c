@@ -11,6 +11,7 @@
 #include "format/formats.h"
 #include "format/table/table.h"
 #include "profile/change/estimate.h"
+#include "profile/change/signed.h"
 #include "profile/profile.h"
 #include "profile/tree/top.h"
 #include "profile/tree/tree.h"
@@ -266,7 +267,7 @@ static int report_tree(const struct cmd_line *line, const struct report_opts *o,
 	};
 	if (o->tree)
 		tree_sort(tree, ORDER_TOTAL);
-	if (!tree->nodes.v[TREE_ROOT].total)
+	if (!tree->nodes.v[TREE_ROOT].total && !tree->nodes.v[TREE_ROOT].other_total)
 		log_info("there is nothing to show%s",
 			 tree->unfiltered_total ? ": no stack passes the filters" : "");
 	if (o->callers)
@@ -329,7 +330,7 @@ static int report_profile(const struct cmd_line *line, const struct report_opts 
 		return report_heatmap(line, p, &opts, o->output, o->csv);
 	struct err err = { 0 };
 	int rc = older ? tree_build_diff(p, &opts, older, &older_opts, &tree, &err)
-		       : tree_build(p, &opts, &tree, &err);
+		       : tree_build_signed(p, &opts, &tree, &err);
 	if (rc < 0)
 		return cmd_fail(CMD_USAGE, &err);
 	if (is_by_binary(o))

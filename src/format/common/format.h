@@ -98,6 +98,7 @@ struct format {
 	bool keeps_drop_frames;     /* has the fields of profile/prune.h */
 	bool has_timeline; /* can show when: threads, GPU work and what the driver reported */
 	bool has_counters; /* shows only that, and counters (format_counters) */
+	bool no_negative;  /* writes no values below zero (profile/change/signed.h) */
 	/* Returns whether the first bytes (already decompressed, up to INPUT_PEEK) look like this
 	 * format. Formats are asked in the order of the table. */
 	bool (*detect)(const char *head, size_t len);

@@ -9,6 +9,7 @@
 #include "format/common/value.h"
 #include "format/html/container.h"
 #include "format/picture/svg_page.h"
+#include "profile/change/signed.h"
 #include "profile/tree/top.h"
 
 #include <string.h>
@@ -69,7 +70,7 @@ static void put_row(struct buf *b, const struct tree *t, const struct top_row *r
 	if (t->is_diff)
 		buf_addf(b, "%+.2f</td><td>",
 			 value_percent(row->self, total) -
-				 value_percent(row->other_self, t->nodes.v[TREE_ROOT].other_total));
+				 value_percent(row->other_self, tree_whole(t, true)));
 	put_text(b, strtab_get(&t->strings, f->name));
 	buf_addf(b, "</td><td>%s</td><td>", frame_kinds[f->kind].name);
 	put_text(b, strtab_get(&t->strings, f->binary));
@@ -96,7 +97,7 @@ static void put_table(struct page *page, const struct tree *t)
 		"</th></tr></thead>\n<tbody>\n",
 		t->is_diff ? "<th scope=\"col\">change of self, points</th>" : "");
 	for (size_t i = 0; i < top.rows.n && i < TABLE_ROWS; i++)
-		put_row(b, t, &top.rows.v[i], top.total);
+		put_row(b, t, &top.rows.v[i], tree_whole(t, false));
 	buf_adds(b, "</tbody></table>\n");
 	top_done(&top);
 	buf_done(&line);
@@ -205,8 +206,8 @@ static void put_shown(void *ctx, const struct tree *t)
 	put_table(ctx, t);
 }
 
-static int html_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
-		      struct err *err)
+static int write_types(struct profile *p, const struct format_write_opts *opts, struct out *out,
+		       struct err *err)
 {
 	struct page page = { .p = p, .opts = opts, .out = out };
 	const struct container_watch watch = { .shown = put_shown, .ctx = &page };
@@ -231,6 +232,22 @@ int html_write_diff(const struct profile *p, uint32_t type, struct tree *t,
 		rc = page_write(&page, err);
 	container_done(&c);
 	page_done(&page);
+	return rc;
+}
+
+/* A difference has no samples in the order of time: its page has one tree. */
+static int html_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
+		      struct err *err)
+{
+	struct tree_opts tree_opts = opts->tree;
+	struct tree *t = NULL;
+	int rc = format_pick_type(p, opts->type, &tree_opts.type, NULL);
+	if (rc < 0 || !signed_part_of(p, tree_opts.type).n)
+		return write_types(p, opts, out, err);
+	rc = tree_build_signed(p, &tree_opts, &t, err);
+	if (rc == 0)
+		rc = html_write_diff(p, tree_opts.type, t, NULL, opts, out, err);
+	tree_free(t);
 	return rc;
 }
 

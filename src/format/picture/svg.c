@@ -9,6 +9,7 @@
 #include "format/common/palette.h"
 #include "format/common/value.h"
 #include "format/picture/svg_page.h"
+#include "profile/change/signed.h"
 #include "profile/tree/tree.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ struct picture {
 	const struct profile *profile;
 	const struct format_write_opts *opts;
 	const struct tree *tree;
+	bool older_widths; /* also if only the older side has something to show */
 	unsigned annotate; /* bits of enum annotate */
 	uint8_t *states;   /* by node */
 	struct palette *palette;
@@ -45,7 +47,7 @@ struct level {
 static int64_t whole_width(const struct picture *pic)
 {
 	const struct tree_node *root = &pic->tree->nodes.v[TREE_ROOT];
-	int64_t total = pic->opts->older_widths ? root->other_total : root->total;
+	int64_t total = pic->older_widths ? root->other_total : root->total;
 	return total > 0 ? total : 0;
 }
 
@@ -59,7 +61,7 @@ static void place_boxes(struct picture *pic, const struct outline *outline, int6
 		struct outline_row row = outline->rows.v[i];
 		struct level *level = &levels[row.depth];
 		int64_t room = level->end - level->next;
-		int64_t width = pic->opts->older_widths ? row.other_total : row.total;
+		int64_t width = pic->older_widths ? row.other_total : row.total;
 		struct box box = { row, level->next, width < room ? width : room };
 		box.value = box.value < 0 ? 0 : box.value;
 		level->next += box.value;
@@ -160,7 +162,7 @@ static void put_info(struct picture *pic, const struct box *box, struct buf *b)
 	}
 	value_fmt(b, box->value, pic->tree->unit);
 	buf_addf(b, DOT "%.2f %% of all", value_percent(box->value, total));
-	int64_t self = pic->opts->older_widths ? n->other_self : n->self;
+	int64_t self = pic->older_widths ? n->other_self : n->self;
 	if (!box->row.below && self > 0)
 		buf_addf(b, DOT "self %.2f %%", value_percent(self, total));
 	if (!box->row.below && pic->tree->is_diff)
@@ -295,7 +297,7 @@ static void put_title(struct picture *pic, struct buf *title)
 		buf_addf(title, "%.60s flame graph%s%s%s", pic->tree->type_name,
 			 pic->tree->is_inverted ? ", inverted" : "",
 			 pic->tree->is_diff ? ", changes" : "",
-			 pic->opts->older_widths ? ", as wide as before" : "");
+			 pic->older_widths ? ", as wide as before" : "");
 	buf_cstr(title);
 }
 
@@ -369,6 +371,7 @@ int svg_write_tree(const struct profile *p, const struct tree *t,
 		   const struct format_write_opts *opts, struct out *out, struct err *err)
 {
 	struct picture pic = { .profile = p, .tree = t, .opts = opts, .page.out = out };
+	pic.older_widths = t->is_diff && (opts->older_widths || t->nodes.v[TREE_ROOT].total <= 0);
 	pic.annotate = format_annotate(opts->annotate, t->type_name);
 	pic.states = tree_states(t);
 	pic.min_width_px = opts->min_width_px ? opts->min_width_px : SVG_MIN_WIDTH_DEFAULT_PX;
@@ -394,8 +397,8 @@ static int svg_write(struct profile *p, const struct format_write_opts *opts, st
 	struct tree *t = NULL;
 	int rc = format_pick_type(p, opts->type, &tree_opts.type, err);
 	if (rc == 0)
-		rc = tree_build(p, &tree_opts, &t, err);
-	if (rc == 0 && strcmp(t->type_name, "wall") == 0 && !t->is_inverted)
+		rc = tree_build_signed(p, &tree_opts, &t, err);
+	if (rc == 0 && strcmp(t->type_name, "wall") == 0 && !t->is_inverted && !t->is_diff)
 		tree_show_on_cpu(t);
 	if (rc == 0)
 		rc = svg_write_tree(p, t, opts, out, err);

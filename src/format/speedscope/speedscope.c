@@ -46,6 +46,7 @@ const struct format format_speedscope = {
 	.summary = "speedscope JSON: one type, by thread and time where known",
 	.endings = speedscope_endings,
 	.one_type = true,
+	.no_negative = true,
 	.detect = speedscope_detect,
 	.read = speedscope_read,
 	.write = speedscope_write,

@@ -398,6 +398,7 @@ static int build_tree(struct speedscope_writer *w, struct err *err)
 	int rc = format_pick_type(w->p, w->opts->type, &opts.type, err);
 	if (rc)
 		return rc;
+	opts.sign = 1;
 	if (opts.inverted || opts.max_depth)
 		return tree_build(w->p, &opts, &w->tree, err);
 	return tree_build_samples(w->p, &opts, &w->tree, &w->samples, err);

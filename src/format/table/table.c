@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "format/common/value.h"
 #include "format/table/table_rows.h"
+#include "profile/change/signed.h"
 #include "profile/tree/top.h"
 
 #include <math.h>
@@ -17,9 +18,8 @@ bool table_is_filtered(const struct tree *t)
 
 double table_change(const struct tree *t, const struct top_row *r)
 {
-	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
-	return value_percent(r->self, root->total) -
-	       value_percent(r->other_self, root->other_total);
+	return value_percent(r->self, tree_whole(t, false)) -
+	       value_percent(r->other_self, tree_whole(t, true));
 }
 
 static int change_order(const void *a, const void *b, void *arg)
@@ -57,7 +57,7 @@ static int table_write(struct profile *p, const struct format_write_opts *opts, 
 	struct buf b = { 0 };
 	int rc = format_pick_type(p, opts->type, &tree_opts.type, err);
 	if (rc == 0)
-		rc = tree_build(p, &tree_opts, &tree, err);
+		rc = tree_build_signed(p, &tree_opts, &tree, err);
 	if (rc)
 		return rc;
 	top_build(tree, &top);

@@ -10,6 +10,9 @@
  *     if there is none), samples (rows)
  *     total      of the selection; unfiltered_total: before focus, ignore and time; truncated: of
  *                truncated stacks; in a difference old_total
+ *     negative   {samples, sum, marked}, percent_of: if the profile was a difference already
+ *                (profile/change/signed.h): its values below zero, which are the older side, and
+ *                what percentages of both sides are of
  *     top        [{function, kind, binary, file, self, total, self_percent, total_percent}], and in
  *                a difference old_self, old_total, old_self_percent, old_total_percent,
  *                change_points (of self_percent); if stacks are estimates
@@ -31,8 +34,8 @@
  *     …,self_low,self_high,total_low,total_high                          if stacks are estimates
  *     …,frames,names_from,remedy                                         a table of binaries
  *
- * Percentages are of `total`, in CSV and JSON with four digits after the point. Text from a profile
- * is escaped for its destination. */
+ * Percentages are of `total` (or percent_of), in CSV and JSON with four digits after the point.
+ * Text from a profile is escaped for its destination. */
 #ifndef CRESSET_FORMAT_TABLE_TABLE_H
 #define CRESSET_FORMAT_TABLE_TABLE_H
 

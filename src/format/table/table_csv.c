@@ -54,7 +54,7 @@ static void csv_estimate(struct buf *b, const struct table *t, const struct top_
 static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 {
 	uint32_t n;
-	int64_t total = t->tree->nodes.v[TREE_ROOT].total;
+	int64_t total = tree_whole(t->tree, false);
 	struct top_row *rows = table_rows(t, top_n, &n);
 	struct map index = t->binaries ? binaries_index(t->binaries) : (struct map){ 0 };
 	csv_head(b, t->tree, "self_percent,");
@@ -81,7 +81,7 @@ static void csv_top(const struct table *t, uint32_t top_n, struct buf *b)
 
 static void csv_tree(const struct tree *t, const struct tree *base, const char *side, struct buf *b)
 {
-	int64_t total = base->nodes.v[TREE_ROOT].total;
+	int64_t total = tree_whole(base, false);
 	struct outline o = { 0 };
 	outline_build(t, ORDER_TOTAL, INT64_MIN, &o);
 	for (size_t i = 0; i < o.rows.n; i++) {

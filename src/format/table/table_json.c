@@ -8,6 +8,7 @@
 #include "profile/change/estimate.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
+#include "profile/sum.h"
 #include "profile/tree/top.h"
 
 #include <math.h>
@@ -77,6 +78,15 @@ static void json_totals(struct json *j, const struct tree *t)
 	json_key_i64(j, "total", root->total);
 	if (t->is_diff)
 		json_key_i64(j, "old_total", root->other_total);
+	if (t->n_negative) {
+		json_key(j, "negative");
+		json_obj(j);
+		json_key_u64(j, "samples", t->n_negative);
+		json_key_i64(j, "sum", sum_sub(0, root->other_total));
+		json_key_bool(j, "marked", t->is_marked);
+		json_end(j);
+		json_key_i64(j, "percent_of", t->whole);
+	}
 	json_key_i64(j, "unfiltered_total", t->unfiltered_total);
 	json_key_i64(j, "truncated", headline_truncated(t));
 }
@@ -103,18 +113,18 @@ static void json_estimate(struct json *j, const struct table *t, const struct to
 static void json_row(struct json *j, const struct table *table, const struct top_row *r)
 {
 	const struct tree *t = table->tree;
-	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
+	int64_t whole = tree_whole(t, false), older_whole = tree_whole(t, true);
 	json_obj(j);
 	json_func(j, t, r->func);
 	json_key_i64(j, "self", r->self);
 	json_key_i64(j, "total", r->total);
-	json_percent(j, "self_percent", r->self, root->total);
-	json_percent(j, "total_percent", r->total, root->total);
+	json_percent(j, "self_percent", r->self, whole);
+	json_percent(j, "total_percent", r->total, whole);
 	if (t->is_diff) {
 		json_key_i64(j, "old_self", r->other_self);
 		json_key_i64(j, "old_total", r->other_total);
-		json_percent(j, "old_self_percent", r->other_self, root->other_total);
-		json_percent(j, "old_total_percent", r->other_total, root->other_total);
+		json_percent(j, "old_self_percent", r->other_self, older_whole);
+		json_percent(j, "old_total_percent", r->other_total, older_whole);
 		json_percent(j, "change_points", table_change(t, r), 100);
 	}
 	json_estimate(j, table, r);
@@ -168,7 +178,7 @@ static void json_tree(struct json *j, const char *key, const struct tree *t,
 		json_func_again(j, t, n->func, &written[n->func]);
 		json_key_i64(j, "self", n->self);
 		json_key_i64(j, "total", n->total);
-		json_percent(j, "total_percent", n->total, base->nodes.v[TREE_ROOT].total);
+		json_percent(j, "total_percent", n->total, tree_whole(base, false));
 		if (t->is_diff) {
 			json_key_i64(j, "old_self", n->other_self);
 			json_key_i64(j, "old_total", n->other_total);

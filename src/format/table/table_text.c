@@ -10,6 +10,7 @@
 #include "profile/change/estimate.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
+#include "profile/sum.h"
 #include "profile/tree/top.h"
 
 #include <math.h>
@@ -65,6 +66,22 @@ static void losses_text(const struct table *t, bool of_input, struct buf *b)
 	}
 }
 
+/* Says that the file was a difference, and of what. */
+static void negative_text(const struct tree *t, struct buf *b)
+{
+	if (!t->n_negative)
+		return;
+	buf_adds(b, "  a difference: ");
+	fmt_count(b, t->n_negative);
+	buf_adds(b, " of ");
+	fmt_count(b, t->n_samples);
+	buf_adds(b, " values are below zero, ");
+	value_fmt(b, sum_sub(0, t->nodes.v[TREE_ROOT].other_total), t->unit);
+	buf_addf(b, ": %s\n",
+		 t->is_marked ? "the older side; percentages are of it"
+			      : "less than before; percentages are of all without their signs");
+}
+
 static void head_text(const struct table *t, struct buf *b)
 {
 	struct buf line = { 0 };
@@ -77,6 +94,7 @@ static void head_text(const struct table *t, struct buf *b)
 	headline_counts(t->profile, t->tree, &line);
 	buf_addf(b, "%s\n", buf_cstr(&line));
 	buf_done(&line);
+	negative_text(t->tree, b);
 	losses_text(t, false, b);
 }
 
@@ -171,8 +189,8 @@ static void top_numbers(const struct table *t, const struct top_layout *l, const
 	const struct tree *tree = t->tree;
 	const struct tree_node *root = &tree->nodes.v[TREE_ROOT];
 	if (tree->is_diff) {
-		percent_cell(b, r->other_self, root->other_total);
-		percent_cell(b, r->self, root->total);
+		percent_cell(b, r->other_self, tree_whole(tree, true));
+		percent_cell(b, r->self, tree_whole(tree, false));
 		change_cell(b, table_change(tree, r));
 		value_cell(b, r->other_self, tree->unit);
 		value_cell(b, r->self, tree->unit);
@@ -302,8 +320,8 @@ static void tree_text(const struct tree *tree, const struct tree *base,
 		.opts = opts,
 		.tree = tree,
 		.hides_self = tree != base && tree->is_inverted,
-		.total = root->total,
-		.other_total = root->other_total,
+		.total = tree_whole(base, false),
+		.other_total = tree_whole(base, true),
 		.width = COLUMNS_MAX_BYTES,
 		.art = xcalloc(TREE_MAX_LEVELS + 1, 1),
 		.level = xcalloc(o.depth, sizeof(uint32_t)),

@@ -515,6 +515,7 @@ const struct format format_chrome_trace = {
 		 "whatever the type.",
 	.endings = (const char *const[]){ ".trace.json", NULL },
 	.one_type = true,
+	.no_negative = true,
 	.has_timeline = true,
 	.has_counters = true,
 	.detect = chrome_trace_detect,

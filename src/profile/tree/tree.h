@@ -88,6 +88,12 @@ struct tree {
 	/* In a difference: the factor for values of the older side before they are compared with
 	 * the newer's; 0: shares of each side's total are compared. */
 	double other_factor;
+	/* If the profile was a difference already (profile/change/signed.h): its samples below
+	 * zero, what percentages of both sides are of, and whether the file marks its older side.
+	 * 0 otherwise. */
+	uint64_t n_negative;
+	int64_t whole;
+	bool is_marked;
 	/* Totals before focus, ignore and the time range, as a second base for percentages. */
 	int64_t unfiltered_total, other_unfiltered_total;
 	uint64_t n_samples; /* rows that were added */
@@ -144,6 +150,7 @@ struct tree_opts {
 	bool with_spread;             /* not together with inverted or max_depth */
 	uint32_t max_depth; /* of the tree, 0 = none; deeper frames count in their ancestor */
 	bool is_strict;     /* for differences: as in tree_diff */
+	int8_t sign; /* 1: only values above zero; -1: only those below, without their sign */
 };
 
 /* Builds the tree of one type, including totals. The total is the sum of all values that pass
@@ -238,6 +245,13 @@ void tree_cut(struct tree *t, uint32_t max_depth);
  * kind ("[jit]"); markers are kept. t needs its totals and is not changed. Spreads are left
  * out. */
 struct tree *tree_by_binary(const struct tree *t);
+
+/* Returns what percentages of the newer or the older side are of. */
+static inline int64_t tree_whole(const struct tree *t, bool is_older)
+{
+	const struct tree_node *root = &t->nodes.v[TREE_ROOT];
+	return t->whole ? t->whole : is_older ? root->other_total : root->total;
+}
 
 uint32_t tree_depth(const struct tree *t); /* of the deepest node; root = 0 */
 

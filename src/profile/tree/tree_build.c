@@ -80,10 +80,17 @@ static void share_series(struct build *b)
 		share_weights(b);
 }
 
+static int64_t of_sign(const struct build *b, int64_t value)
+{
+	if (!b->opts->sign)
+		return value;
+	return (value > 0) == (b->opts->sign > 0) ? sum_mul(value, b->opts->sign) : 0;
+}
+
 static int64_t whole_value(const struct build *b, size_t row)
 {
 	const struct sample_columns *c = &b->p->samples;
-	return sum_mul(c->value[row], b->shares[c->series[row]].factor);
+	return of_sign(b, sum_mul(c->value[row], b->shares[c->series[row]].factor));
 }
 
 /* Returns the value of the part in the time range, or 0. */
@@ -94,7 +101,7 @@ static int64_t row_value(const struct build *b, size_t row)
 		return whole_value(b, row);
 	if (!sample_part_in(b->p, row, b->opts, &part))
 		return 0;
-	return sum_mul(part.value, b->shares[b->p->samples.series[row]].factor);
+	return of_sign(b, sum_mul(part.value, b->shares[b->p->samples.series[row]].factor));
 }
 
 /* Whether a sample has the type, is in the time range and is not 0. */

@@ -413,6 +413,9 @@ struct tree *tree_by_binary(const struct tree *t)
 	to->is_diff = t->is_diff;
 	to->is_inverted = t->is_inverted;
 	to->other_factor = t->other_factor;
+	to->n_negative = t->n_negative;
+	to->whole = t->whole;
+	to->is_marked = t->is_marked;
 	to->unfiltered_total = t->unfiltered_total;
 	to->n_samples = t->n_samples;
 	for (uint32_t i = 0; i < t->funcs.n; i++)
