@@ -325,6 +325,10 @@ on(
 		assert.ok(Date.parse((await state(page)).from) < Date.parse((await state(page)).to));
 		await after(page, () => page.selectOption('label:has-text("Compare") select', 'abs'));
 		assert.strictEqual((await state(page)).norm, 'abs');
+		const asked = page.waitForRequest((r) => /api\/v1\/diff\?.*strict=1/.test(r.url()));
+		await after(page, () => page.selectOption('label:has-text("Same function") select', '1'));
+		assert.strictEqual((await state(page)).strict, '1');
+		await asked;
 	}
 );
 on(

@@ -3,7 +3,7 @@
 import { plain, value } from '../units.js';
 
 /**
- * @param {{norm: string, unit: string}} table an answer of /api/v1/diff
+ * @param {{norm: string, unit: string, rows?: any[]}} table an answer of /api/v1/diff
  * @param {string[]} [sides]
  * @returns {import('./table.js').Column[]}
  */
@@ -14,7 +14,7 @@ export function diffColumns(table, sides = ['A', 'B']) {
 	const digits = (/** @type {number} */ v) => v.toFixed(Math.abs(v) < 9.995 ? 2 : 1);
 	const text = (/** @type {number} */ v) =>
 		isShare ? digits(v) + ' %' : value(v, /^(nanoseconds|bytes)$/.test(unit) ? unit : '');
-	const mark = (/** @type {any} */ r) => (r.match && r.match !== 'exact' ? '≈ ' : '');
+	const isLoose = (/** @type {any} */ r) => Boolean(r.match) && r.match !== 'exact';
 	const signed = (/** @type {number} */ v) => (v > 0 ? `▲ +${text(v)}` : v < 0 ? `▼ ${text(v)}` : text(v));
 	const number = (
 		/** @type {string} */ name,
@@ -29,7 +29,7 @@ export function diffColumns(table, sides = ['A', 'B']) {
 	});
 	return [
 		{ name: 'Kind', by: (r) => r.kind, text: (r) => r.kind, class: 'kind narrow' },
-		{ name: 'Function', by: (r) => r.function, text: (r) => mark(r) + plain(r.function), class: 'name' },
+		{ name: 'Function', by: (r) => r.function, text: (r) => plain(r.function), class: 'name' },
 		number(sides[0], 'older', text),
 		number(sides[1], 'newer', text),
 		{
@@ -57,6 +57,9 @@ export function diffColumns(table, sides = ['A', 'B']) {
 						? 'unknown'
 						: `${isShare ? digits(r.low) : text(r.low)} … ${text(r.high)}`
 		},
-		{ name: 'certainty', by: (r) => r.certainty, text: (r) => r.certainty }
+		{ name: 'certainty', by: (r) => r.certainty, text: (r) => r.certainty },
+		...(table.rows?.some(isLoose)
+			? [{ name: '≈', by: isLoose, text: (/** @type {any} */ r) => (isLoose(r) ? '≈' : '') }]
+			: [])
 	];
 }
