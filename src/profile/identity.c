@@ -56,6 +56,11 @@ bool identity_is_function(enum frame_kind kind)
 
 bool identity_is_address(const char *name, size_t len, const char *binary, size_t binary_len)
 {
+	const char *plus = binary_len ? NULL : memrchr(name, '+', len);
+	if (plus && !memchr(name, ' ', len) && !memchr(name, '(', len))
+		binary = name, binary_len = plus - name;
+	if (!binary_len)
+		return false;
 	if (len < binary_len + 4 || memcmp(name, binary, binary_len) != 0 ||
 	    memcmp(name + binary_len, "+0x", 3) != 0)
 		return false;

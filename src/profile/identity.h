@@ -38,7 +38,8 @@ bool identity_is_unique(enum frame_kind kind);
 bool identity_is_of_file(enum frame_kind kind);
 /* Whether it is a function at all: markers and rests are compared as they are. */
 bool identity_is_function(enum frame_kind kind);
-/* Whether the name only says an address in the binary: "app+0x1234". */
+/* Whether the name only says an address in the binary: "app+0x1234"; an unknown binary ("", as in
+ * folded stacks) may be any. */
 bool identity_is_address(const char *name, size_t len, const char *binary, size_t binary_len);
 
 #endif

@@ -137,7 +137,7 @@ static uint32_t name_key(struct matcher *x, const struct tree_func *f)
 static bool is_address(const struct matcher *x, const struct tree_func *f)
 {
 	const struct strtab *s = &x->names->strings;
-	return f->binary && identity_is_address(strtab_get(s, f->name), strtab_len(s, f->name),
+	return identity_is_address(strtab_get(s, f->name), strtab_len(s, f->name),
 						strtab_get(s, f->binary), strtab_len(s, f->binary));
 }
 

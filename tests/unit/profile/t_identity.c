@@ -169,9 +169,11 @@ START_TEST(addresses_are_no_names)
 		const char *name, *binary;
 		bool is;
 	} all[] = {
-		{ "app+0x1f", "app", true },    { "app+0x", "app", false },
-		{ "app+0x1g", "app", false },   { "app", "app", false },
-		{ "lib.so+0x1", "app", false }, { "app.main+0x12", "app", false },
+		{ "app+0x1f", "", true },          { "+0x1f", "", false },
+		{ "a b+0x1f", "", false },         { "app+0x1f", "app", true },
+		{ "app+0x", "app", false },        { "app+0x1g", "app", false },
+		{ "app", "app", false },           { "lib.so+0x1", "app", false },
+		{ "app.main+0x12", "app", false },
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		ck_assert_int_eq(identity_is_address(all[i].name, strlen(all[i].name),

@@ -214,6 +214,10 @@ START_TEST(a_side_without_names_hides_those_of_the_other)
 	       { NEW, "app+0x18", "app", "", FRAME_NATIVE, 70 },
 	       { NEW, "app+0x28", "app", "", FRAME_NATIVE, 30 },
 	       { NEW | OLD, "malloc", "libc.so.6", "", FRAME_NATIVE, 10 });
+	/* So do files without binaries. */
+	GROUPS("aab", { OLD, "f", "", "", FRAME_NATIVE, 60 },
+	       { NEW, "app+0x18", "", "", FRAME_NATIVE, 60 },
+	       { NEW | OLD, "malloc", "", "", FRAME_NATIVE, 40 });
 	/* A few addresses hide nothing. */
 	GROUPS("aabc", { OLD, "app+0x18", "app", "", FRAME_NATIVE, 1 },
 	       { NEW, "app+0x28", "app", "", FRAME_NATIVE, 1 },

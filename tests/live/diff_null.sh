@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# tier: live
+# A null test of cresset diff: one program recorded twice, from another directory, stripped, as PIE or not, without ASLR, in another mount and pid
+# namespace, under another name of its library. Nothing has changed, so functions are marked as often as chance marks them: at most 5 %, and
+# --fail-on 0 fires in at most 2.5 % of all comparisons. The same for files that are made of the recordings, in every format that is written and read.
+. tests/live/lib.sh
+needs_recording
+
+runs=${DIFF_NULL_RUNS:-40}
+source=tests/golden/reported/diff-two-build-dirs.c
+# NAME OPTION…: builds the program in a directory of its own.
+build() {
+	mkdir -p "$tmp/$1"
+	cp "$source" "$tmp/$1/prog.c"
+	gcc -g -O1 "${@:2}" -o "$tmp/$1/prog" "$tmp/$1/prog.c"
+}
+build here -pie -fPIE
+build there -pie -fPIE
+build fixed -no-pie -fno-pie
+mkdir "$tmp/bare"
+strip -o "$tmp/bare/prog" "$tmp/here/prog"
+
+variants=(here there fixed bare aslr container)
+# VARIANT OUT
+recorded() {
+	local program=("$tmp/$1/prog" 1)
+	case $1 in
+	aslr) program=(setarch -R "$tmp/here/prog" 1) ;;
+	container) program=(unshare -m -p -f "$tmp/here/prog" 1) ;;
+	esac
+	timeout "$most_s" "$cresset" record -q -F 997 -o "$2" -- "${program[@]}" >/dev/null || not_ok "recording $1" "status $?"
+}
+
+# FILE OPTION…: of the program alone, not of what started it.
+of_program() { "$cresset" convert -q "$1" --match 'cpu{comm="prog"}' "${@:2}" || not_ok "convert ${*:2}" $?; }
+
+# OLD NEW: adds up self values that were compared, those whose interval excludes 0, and the ends with 10 of --fail-on 0, in $compared, $marked, $fired.
+compare() {
+	local got
+	"$cresset" diff "$1" "$2" --no-kernel --json --top 0 --fail-on 0 >"$tmp/out.json" 2>"$tmp/err"
+	case $? in
+	0) ;;
+	10) fired=$((fired + 1)) && sed 's/^/# /' "$tmp/err" ;;
+	*) not_ok "diff $1 $2" "$(cat "$tmp/err")" ;;
+	esac
+	got=$(jq -r '[.rows[].self | select(.older + .newer > 0)] | "\(length) \(map(select(.certainty == "likely" or .certainty == "sure")) | length)"' "$tmp/out.json")
+	compared=$((compared + ${got% *}))
+	marked=$((marked + ${got#* }))
+}
+# WHAT: marks and ends with 10 within five standard deviations of 5 % and 2.5 %.
+within() {
+	holds "$1: $marked of $compared functions are marked" \
+		awk -v k="$marked" -v n="$compared" 'BEGIN { exit !(n > 0 && k <= n * .05 + 5 * sqrt(n * .05 * .95)) }'
+	holds "$1: --fail-on 0 fires in $fired of $runs comparisons" \
+		awk -v k="$fired" -v n="$runs" 'BEGIN { exit !(k <= n * .025 + 5 * sqrt(n * .025 * .975)) }'
+}
+
+compared=0 marked=0 fired=0
+for i in $(seq "$runs"); do
+	recorded here "$tmp/all.cresset"
+	of_program "$tmp/all.cresset" -o "$tmp/old.$i.cresset"
+	recorded "${variants[i % ${#variants[@]}]}" "$tmp/all.cresset"
+	of_program "$tmp/all.cresset" -o "$tmp/new.$i.cresset"
+	compare "$tmp/old.$i.cresset" "$tmp/new.$i.cresset"
+done
+within "recordings"
+
+for format in pprof folded perf-script speedscope firefox callgrind otlp chrome-trace; do
+	compared=0 marked=0 fired=0
+	for i in $(seq "$runs"); do
+		for side in old new; do
+			of_program "$tmp/$side.$i.cresset" --to "$format" -o "$tmp/$side.file"
+		done
+		compare "$tmp/old.file" "$tmp/new.file"
+	done
+	within "$format"
+done
+finish
