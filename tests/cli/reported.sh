@@ -28,6 +28,13 @@ ends "summaries of clang" 0 report "$file"
 has "… are not added" "trace: 1.00 ms" "$out"
 has "… but counted" "3x events of the input left out, as they sum up others, 1.90 ms in all" "$(tail -1 <<<"$out")"
 
+# --- samples of blocked threads
+file=$given/firefox-idle-as-cpu.json
+ends "samples of blocked threads" 0 report "$file"
+has "… are no CPU time" "cpu: 2.00 ms" "$out"
+ends "… but wall time" 0 report --type wall "$file"
+has "… the whole of it" "wall: 10.0 ms" "$out"
+
 # --- microseconds since 1970 with decimals
 is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json --unit ns | xargs)" \
 	"copy 500000 gemm 1000125 relu 2000100"

@@ -14,7 +14,8 @@
  * a stackTable uses the tables in shared, as in newer versions; the same holds for strings and
  * sources. Members come in any order, so columns are kept as integers until the end of the file.
  *
- * Reading: weightType samples → cpu, samples/count, period cpu/nanoseconds from meta.interval;
+ * Reading: weightType samples → cpu, samples/count, period cpu/nanoseconds from meta.interval; with
+ * threadCPUDelta → cpu and wall, both in nanoseconds;
  * tracing-ms → trace, time/nanoseconds; bytes → memory, space/bytes. In files of our own writer
  * meta.extra gives the type instead. Labels are comm (thread) and process. Frames are known by
  * name; their kind comes from the category (Kernel, JavaScript, …), else from isJS, else it is

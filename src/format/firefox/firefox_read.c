@@ -5,6 +5,7 @@
 #include "format/firefox/firefox_tables.h"
 #include "profile/series.h"
 #include "profile/sink.h"
+#include "profile/state.h"
 #include "profile/sum.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ struct fx_thread {
 struct fx_process {
 	uint32_t index;
 	double start_ms, interval_ms;
+	uint32_t cpu_unit; /* of threadCPUDelta */
 	VEC(struct fx_lib) libs;
 	VEC(uint8_t) kinds;
 	struct fx_tables shared;
@@ -212,6 +214,19 @@ static int fx_read_extra(struct fx_reader *f, struct fx_process *p)
 	return rc;
 }
 
+/* Reads {"threadCPUDelta": "ns", …}. */
+static int fx_read_units(struct fx_reader *f, struct fx_process *p)
+{
+	struct json_value key;
+	int rc = json_enter(f->json, JSON_OBJECT, f->err);
+	while (rc > 0 && (rc = json_key_next(f->json, &key, f->err)) > 0) {
+		rc = json_is(&key, "threadCPUDelta") ? fx_read_text(f, &p->cpu_unit)
+						     : json_skip(f->json, f->err);
+		rc = rc < 0 ? rc : 1;
+	}
+	return rc;
+}
+
 static int fx_read_meta(struct fx_reader *f, struct fx_process *p)
 {
 	struct json_value key;
@@ -221,6 +236,8 @@ static int fx_read_meta(struct fx_reader *f, struct fx_process *p)
 			rc = fx_read_number(f, &p->start_ms);
 		else if (json_is(&key, "interval"))
 			rc = fx_read_number(f, &p->interval_ms);
+		else if (json_is(&key, "sampleUnits"))
+			rc = fx_read_units(f, p);
 		else if (json_is(&key, "categories"))
 			rc = fx_read_list(f, p, fx_read_category);
 		else if (json_is(&key, "extra"))
@@ -399,32 +416,117 @@ static double fx_measure(const struct fx_tables *t, enum fx_measure m, size_t i,
 	return i < t->measures[m].n ? t->measures[m].v[i] : missing;
 }
 
+/* The samples of a thread as they become samples of the sink. */
+struct fx_giving {
+	struct fx_reader *f;
+	struct sample out;
+	double scale;                /* from weights to values, if there is no CPU time */
+	double cpu_unit_ns;          /* of threadCPUDelta; 0: not known */
+	double interval_ns;          /* 0: not known */
+	double covered_ns;           /* since the previous sample */
+	uint32_t cpu, wall, off_cpu; /* series; frame */
+	bool begun;                  /* threads without samples add no type */
+};
+
+static uint32_t fx_time_series(struct fx_reader *f, const struct fx_thread *t, const char *name)
+{
+	struct sink *s = f->sink;
+	struct type type = { .name = sink_string(s, name),
+			     .sample_type = sink_string(s, name),
+			     .unit = sink_string(s, "nanoseconds") };
+	struct series series = { .type = s->ops->type(s, &type), .labels = fx_labels(f, t) };
+	return s->ops->series(s, &series);
+}
+
+static void fx_begin(struct fx_giving *g, const struct fx_thread *t)
+{
+	struct sink *s = g->f->sink;
+	struct frame marker = { .kind = FRAME_MARKER,
+				.mapping = MAPPING_NONE,
+				.function = sink_string(s, STATE_OFF_CPU_MARKER) };
+	if (g->begun)
+		return;
+	g->begun = true;
+	if (g->cpu_unit_ns == 0) {
+		g->out.series = fx_series(g->f, t, &g->scale);
+		return;
+	}
+	g->cpu = fx_time_series(g->f, t, "cpu");
+	g->wall = fx_time_series(g->f, t, "wall");
+	g->off_cpu = s->ops->frame(s, &marker);
+}
+
+static void fx_give_value(struct fx_giving *g, double value)
+{
+	struct fx_reader *f = g->f;
+	g->out.value = value_clamp(round(value));
+	f->sink->ops->sample(f->sink, &g->out);
+	f->given++;
+}
+
+/* CPU time by threadCPUDelta, and the time that the sample stands for as wall time, of which a
+ * thread that was on a CPU for less than half is waiting. */
+static void fx_give_times(struct fx_giving *g, double weight, double delta)
+{
+	struct sink *s = g->f->sink;
+	double whole_ns = g->interval_ns > 0 ? weight * g->interval_ns : g->covered_ns;
+	double cpu_ns = isnan(delta) ? 0 : delta * g->cpu_unit_ns;
+	if (cpu_ns > 0) {
+		g->out.series = g->cpu;
+		fx_give_value(g, cpu_ns);
+	}
+	if (whole_ns <= 0)
+		return;
+	g->out.series = g->wall;
+	if (2 * cpu_ns < whole_ns && !isnan(delta))
+		g->out.stack = s->ops->stack_above(s, g->out.stack, &g->off_cpu, 1);
+	fx_give_value(g, whole_ns);
+}
+
+static void fx_giving_init(struct fx_giving *g, struct fx_reader *f, const struct fx_thread *t)
+{
+	double interval_ms = f->processes.v[0]->interval_ms;
+	uint32_t unit = f->processes.v[t->process]->cpu_unit;
+	*g = (struct fx_giving){ .f = f,
+				 .out = { .pid = t->pid, .tid = t->tid, .cpu = SAMPLE_NO_ID },
+				 .scale = 1,
+				 .interval_ns = interval_ms * FX_NS_PER_MS };
+	if (!f->type.is_said && t->tables.weight_type == FX_SAMPLES)
+		g->cpu_unit_ns = fx_cpu_unit_ns(
+			&t->tables,
+			strtab_get(&f->texts, unit ? unit : f->processes.v[0]->cpu_unit),
+			interval_ms);
+}
+
 static void fx_give_samples(struct fx_reader *f, const struct fx_thread *t,
 			    struct fx_stacks *stacks)
 {
 	const struct fx_tables *k = &t->tables;
 	double start_ms = f->processes.v[t->process]->start_ms - f->processes.v[0]->start_ms;
-	double scale = 1, ms = 0;
-	struct sample out = { .pid = t->pid, .tid = t->tid, .cpu = SAMPLE_NO_ID };
-	uint64_t given_before = f->given;
+	double ms = 0, before_ms = NAN;
+	struct fx_giving g;
+	fx_giving_init(&g, f, t);
 	for (size_t i = 0; i < k->columns[FX_SAMPLE_STACK].n; i++) {
 		int32_t row = k->columns[FX_SAMPLE_STACK].v[i];
 		ms = fx_measure(k, FX_TIME, i, ms + fx_measure(k, FX_TIME_DELTA, i, 0));
 		double ns = round((ms + start_ms) * FX_NS_PER_MS);
 		double weight = fx_measure(k, FX_WEIGHT, i, 1);
-		out.stack = row < 0 ? f->sink->ops->stack(f->sink, NULL, 0) : fx_stack(stacks, row);
-		if (out.stack == STACK_TREE_NONE || isnan(ns) || isnan(weight)) {
+		g.covered_ns = isnan(before_ms) ? 0 : (ms - before_ms) * FX_NS_PER_MS;
+		before_ms = ms;
+		g.out.stack =
+			row < 0 ? f->sink->ops->stack(f->sink, NULL, 0) : fx_stack(stacks, row);
+		if (g.out.stack == STACK_TREE_NONE || isnan(ns) || isnan(weight)) {
 			f->budget.skipped++;
 			continue;
 		}
-		if (f->given == given_before) /* threads without samples add no type */
-			out.series = fx_series(f, t, &scale);
-		out.time_ns = value_clamp(ns);
-		out.value = value_clamp(round(weight * scale));
-		f->first_ns = out.time_ns < f->first_ns ? out.time_ns : f->first_ns;
-		f->last_ns = out.time_ns > f->last_ns ? out.time_ns : f->last_ns;
-		f->sink->ops->sample(f->sink, &out);
-		f->given++;
+		fx_begin(&g, t);
+		g.out.time_ns = value_clamp(ns);
+		f->first_ns = g.out.time_ns < f->first_ns ? g.out.time_ns : f->first_ns;
+		f->last_ns = g.out.time_ns > f->last_ns ? g.out.time_ns : f->last_ns;
+		if (g.cpu_unit_ns > 0)
+			fx_give_times(&g, weight, fx_measure(k, FX_CPU_DELTA, i, NAN));
+		else
+			fx_give_value(&g, weight * g.scale);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "profile/strtab.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ static const struct fx_place {
 	{ FX_SAMPLES_TABLE, FX_COLUMNS + FX_TIME, "time" },
 	{ FX_SAMPLES_TABLE, FX_COLUMNS + FX_TIME_DELTA, "timeDeltas" },
 	{ FX_SAMPLES_TABLE, FX_COLUMNS + FX_WEIGHT, "weight" },
+	{ FX_SAMPLES_TABLE, FX_COLUMNS + FX_CPU_DELTA, "threadCPUDelta" },
 	{ FX_STACK_TABLE, FX_STACK_PREFIX, "prefix" },
 	{ FX_STACK_TABLE, FX_STACK_FRAME, "frame" },
 	{ FX_FRAME_TABLE, FX_FRAME_FUNC, "func" },
@@ -80,7 +82,8 @@ static void fx_push(struct fx_reading *in, uint8_t place, const struct json_valu
 	if (place == FX_NOWHERE || !fx_has_room(in->budget))
 		return;
 	if (place >= FX_COLUMNS) {
-		double number = v && v->token == JSON_NUMBER ? v->number : 0;
+		double missing = place == FX_COLUMNS + FX_CPU_DELTA ? NAN : 0;
+		double number = v && v->token == JSON_NUMBER ? v->number : missing;
 		vec_push(&in->t->measures[place - FX_COLUMNS], number);
 		return;
 	}

@@ -9,6 +9,15 @@
 
 static const struct format *const f = &format_firefox;
 
+static void check_golden(const char *path, const char *type, const char *unit, const char *want)
+{
+	struct profile *p = read_golden(path);
+	char *got = folded_type(p, type, unit);
+	ck_assert_str_eq(got, want);
+	free(got);
+	profile_free(p);
+}
+
 /* --- round trips ---------------------------------------------------------------------------------- */
 
 /* One frame of every kind, with file, line and binary each or not. */
@@ -391,6 +400,37 @@ START_TEST(weights_are_counts_times_or_bytes)
 }
 END_TEST
 
+#define IN_UNITS(unit, rest) \
+	"{\"meta\":{\"interval\":2,\"preprocessedProfileVersion\":50,\"sampleUnits\":{\"time\":" \
+	"\"ms\"," \
+	"\"threadCPUDelta\":\"" unit "\"}},\"threads\":[{" TABLES "," STRINGS \
+	",\"samples\":{" rest "}}]}"
+
+/* Samples of blocked threads are no CPU time. */
+START_TEST(cpu_time_is_what_the_threads_used)
+{
+	check_golden("tests/golden/reported/firefox-idle-as-cpu.json", "cpu", "us",
+		     "main;work 2000\n");
+	check_golden("tests/golden/reported/firefox-idle-as-cpu.json", "wall", "us",
+		     "main;epoll_wait_[o] 8000\nmain;work_[c] 2000\n");
+	static const char samples[] = IN_UNITS("ns", "\"stack\":[1,2,1,2],\"time\":[0,2,4,6],"
+						     "\"threadCPUDelta\":[null,1500000,500000,0]");
+	check_folded(f, samples, "cpu", "us", "main;read 500\nread 1500\n", 0);
+	check_folded(f, samples, "wall", "us",
+		     "main;read_[c] 2000\nmain;read_[o] 2000\nread_[c] 2000\nread_[o] 2000\n", 0);
+	/* The most cycles per ms are a whole CPU. */
+	static const char cycles[] = IN_UNITS("variable CPU cycles",
+					      "\"threadCPUDelta\":[0,6000,1500],\"stack\":[1,2,1],"
+					      "\"time\":[0,2,4]");
+	check_folded(f, cycles, "cpu", "us", "main;read 500\nread 2000\n", 0);
+	/* Without deltas, or without their unit, samples are counted. */
+	check_folded(f, IN_UNITS("ns", "\"stack\":[1,2],\"threadCPUDelta\":[null,null]"), "cpu",
+		     NULL, "main;read 1\nread 1\n", 0);
+	check_folded(f, IN_UNITS("furlongs", "\"stack\":[1,2],\"threadCPUDelta\":[1,2]"), "cpu",
+		     NULL, "main;read 1\nread 1\n", 0);
+}
+END_TEST
+
 START_TEST(what_leads_nowhere_is_skipped_and_counted)
 {
 	check_folded(f, ONE_THREAD("\"stack\":[1,99,2]"), NULL, NULL, "main;read 1\nread 1\n", 1);
@@ -464,5 +504,6 @@ UNIT_MAIN("firefox", all_that_can_be_said_comes_back, what_people_see_comes_back
 	  the_profiler_would_take_it, waits_are_intervals, samples_without_times_get_some,
 	  gecko_profiles_are_read, recordings_of_the_developer_tools_are_read,
 	  gecko_frames_say_where_they_are, tables_may_be_shared_and_in_any_order,
-	  weights_are_counts_times_or_bytes, what_leads_nowhere_is_skipped_and_counted,
-	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, content_tells_the_format)
+	  weights_are_counts_times_or_bytes, cpu_time_is_what_the_threads_used,
+	  what_leads_nowhere_is_skipped_and_counted, nothing_to_read_is_an_error,
+	  a_file_may_be_cut_anywhere, content_tells_the_format)
