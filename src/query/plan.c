@@ -537,6 +537,7 @@ static int side_tree(const struct query *q, struct query_tree *out, struct err *
 {
 	struct query side = *q;
 	side.tree.with_spread = true;
+	side.tree.merges_builds = false; /* both sides are looked at together */
 	return query_tree(&side, out, err);
 }
 

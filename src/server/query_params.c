@@ -121,6 +121,9 @@ int query_params_filters(struct query_params *a, struct err *err)
 		rc = request_flag(a->r, "no_kernel", &t->no_kernel, err);
 	if (rc == 0)
 		rc = request_flag(a->r, "no_user", &t->no_user, err);
+	if (rc == 0)
+		rc = request_flag(a->r, "strict", &t->is_strict, err);
+	t->merges_builds = !t->is_strict && !a->r->tenant->data.file; /* a store: many builds */
 	if (rc == 0 && t->no_kernel && t->no_user)
 		rc = err_set(err, EINVAL, "no_kernel and no_user together leave nothing");
 	return rc;

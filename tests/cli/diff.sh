@@ -70,6 +70,16 @@ is "… one stack each" "$(cat "$tmp/builds.folded")" \
 	"$(printf '%s\n' 'main.main;main.handle 40 40' 'main.main;main.handle;github.com/acme/json.Decode;github.com/acme/json.scan 60 60')"
 ends "… with report --diff" 0 report $reported/pprof-deploy-v2.pb.gz --diff $reported/pprof-deploy-v1.pb.gz --csv
 is "… has both sides in a row" "$(awk -F, '$6 == "main.handle" { print $3, $9 }' "$tmp/out")" "40 40"
+ends "two builds in one report" 0 report $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --csv
+is "… are one row" "$(awk -F, '$6 ~ /scan|handle/ { print $6, $3 }' "$tmp/out" | sort | tr '\n' ' ')" "github.com/acme/json.scan 120 main.handle 80 "
+ends "… strictly" 0 report $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --csv --strict
+is "… are two" "$(grep -c 'json.scan' "$tmp/out")" 2
+ends "two builds in a store" 0 convert $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --data "$tmp/store" --at 2026-11-01T00:00:00Z
+day=(--data "$tmp/store" --from 2026-10-31T00:00:00Z --to 2026-11-02T00:00:00Z --csv)
+ends "… asked as one" 0 query cpu "${day[@]}"
+is "… have one row" "$(awk -F, '$6 ~ /scan|handle/ { print $6, $3 }' "$tmp/out" | sort | tr '\n' ' ')" "github.com/acme/json.scan 120 main.handle 80 "
+ends "… strictly" 0 query cpu "${day[@]}" --strict
+is "… have two" "$(grep -c 'json.scan' "$tmp/out")" 2
 printf '%s\n' 'main;f.isra.0 50' 'main;g::h0123456789abcdef 30' 'main;h 20' >"$tmp/clone.old.folded"
 printf '%s\n' 'main;f 50' 'main;g::hfedcba9876543210 30' 'main;h.cold 10' 'main;h 10' >"$tmp/clone.new.folded"
 ends "clones and hashes" 0 diff "$tmp/clone.old.folded" "$tmp/clone.new.folded" --fail-on 1 --csv

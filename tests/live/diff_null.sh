@@ -31,13 +31,13 @@ recorded() {
 	timeout "$most_s" "$cresset" record -q -F 997 -o "$2" -- "${program[@]}" >/dev/null || not_ok "recording $1" "status $?"
 }
 
-# FILE OPTION…: of the program alone, not of what started it.
-of_program() { "$cresset" convert -q "$1" --match 'cpu{comm="prog"}' "${@:2}" || not_ok "convert ${*:2}" $?; }
+# FILE OPTION…: of the program alone: not of what started it, nor of interrupts that other work caused.
+of_program() { "$cresset" convert -q "$1" --no-kernel --match 'cpu{comm="prog"}' "${@:2}" || not_ok "convert ${*:2}" $?; }
 
 # OLD NEW: adds up self values that were compared, those whose interval excludes 0, and the ends with 10 of --fail-on 0, in $compared, $marked, $fired.
 compare() {
 	local got
-	"$cresset" diff "$1" "$2" --no-kernel --json --top 0 --fail-on 0 >"$tmp/out.json" 2>"$tmp/err"
+	"$cresset" diff "$1" "$2" --json --top 0 --fail-on 0 >"$tmp/out.json" 2>"$tmp/err"
 	case $? in
 	0) ;;
 	10) fired=$((fired + 1)) && sed 's/^/# /' "$tmp/err" ;;

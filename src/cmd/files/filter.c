@@ -210,6 +210,8 @@ int filter_finalize(const struct cmd_line *line, const struct filter_opts *f, st
 	if (status == CMD_OK)
 		match_apply(s, p);
 	selector_free(s);
+	out->is_strict = f->strict;
+	out->merges_builds = line->args.n > 1 && !f->strict;
 	return status;
 }
 

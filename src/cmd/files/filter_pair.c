@@ -55,6 +55,7 @@ int filter_finalize_pair(const struct cmd_line *line, const struct filter_opts *
 	int status = filter_finalize(line, f, newer, newer_opts);
 	if (status == CMD_OK)
 		status = filter_finalize(line, f, older, older_opts);
+	newer_opts->merges_builds = older_opts->merges_builds = false;
 	newer_opts->is_strict = older_opts->is_strict = f->strict;
 	if (status != CMD_OK || f->type)
 		return status;

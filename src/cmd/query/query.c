@@ -78,7 +78,8 @@ static const struct cmd_opt query_options[] = {
 	{ NULL, "diff-to", "T", "as --diff-from", OPT_STRING, SHOW(diff_to) },
 	{ NULL, "norm", "NORM", "of --diff: share of the total, rate per second, or abs", OPT_ENUM,
 	  SHOW(norm), .words = norms, .def = "share" },
-	{ NULL, "strict", NULL, "with --diff, as in cresset diff", OPT_FLAG, SHOW(filter.strict) },
+	{ NULL, "strict", NULL, "functions are the same only if name, file and binary are equal",
+	  OPT_FLAG, SHOW(filter.strict) },
 	{ "o", "output", "OUT", "into a file; the format is by the ending; - = stdout", OPT_STRINGS,
 	  OUTPUT(outputs), .basic = true },
 	{ NULL, "format", "FORMAT", "when the ending does not tell", OPT_STRING, OUTPUT(format) },
@@ -166,6 +167,8 @@ static int settle_query(struct query_cmd *c)
 		status = settle_type(c);
 	if (status == CMD_OK)
 		status = settle_by(c);
+	c->q.tree.is_strict = c->opts->filter.strict;
+	c->q.tree.merges_builds = !c->file && !c->opts->filter.strict;
 	return status == CMD_OK ? filter_stacks(c->line, &c->opts->filter, &c->q.tree) : status;
 }
 

@@ -25,6 +25,7 @@ static void add_filters(struct question *q, const struct query_opts *o)
 	question_add(q, "hide", o->filter.hide);
 	question_add(q, "no_kernel", o->filter.no_kernel ? "1" : NULL);
 	question_add(q, "no_user", o->filter.no_user ? "1" : NULL);
+	question_add(q, "strict", o->filter.strict ? "1" : NULL);
 }
 
 static void add_query(struct question *q, const struct query_cmd *c)
@@ -74,7 +75,6 @@ static void ask_diff(const struct query_cmd *c, struct question *q)
 	question_add(q, "bfrom", o->from);
 	question_add(q, "bto", o->to);
 	question_add(q, "norm", norms[o->norm]);
-	question_add(q, "strict", o->filter.strict ? "1" : NULL);
 	question_add_u64(q, "n", o->top_n);
 	question_add(q, "fmt", table_format(c));
 	add_filters(q, o);

@@ -150,6 +150,7 @@ struct tree_opts {
 	bool with_spread;             /* not together with inverted or max_depth */
 	uint32_t max_depth; /* of the tree, 0 = none; deeper frames count in their ancestor */
 	bool is_strict;     /* for differences: as in tree_diff */
+	bool merges_builds; /* tree_merge_builds; not for tree_build_samples */
 	int8_t sign; /* 1: only values above zero; -1: only those below, without their sign */
 };
 
@@ -204,6 +205,9 @@ void tree_merge(struct tree *dst, const struct tree *src);
  * one that only one side inlined is one node, and so are a function and its clone that it calls.
  * is_strict: only equal functions are the same. */
 void tree_diff(struct tree *newer, const struct tree *older, bool is_strict);
+/* For a tree of several builds: functions that are the same (profile/tree/tree_match.h) become one,
+ * as in tree_diff. Ids change. */
+void tree_merge_builds(struct tree *t);
 /* Calls tree_build for both sides, then tree_diff with newer_opts->is_strict. */
 int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
 		    struct profile *older, const struct tree_opts *older_opts, struct tree **out,

@@ -270,6 +270,8 @@ int tree_build_samples(struct profile *p, const struct tree_opts *opts, struct t
 		       struct tree_samples *samples, struct err *err)
 {
 	assert(!opts->inverted && !opts->max_depth);
-	struct build b = { .p = p, .opts = opts, .samples = samples };
+	struct tree_opts own = *opts;
+	own.merges_builds = false; /* samples refer to nodes */
+	struct build b = { .p = p, .opts = &own, .samples = samples };
 	return build_tree(&b, out, err);
 }

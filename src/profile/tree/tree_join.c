@@ -224,6 +224,15 @@ static struct tree *begin_diff(const struct tree *newer, const struct tree *olde
 	return t;
 }
 
+static void take_place(struct tree *of, struct tree *t)
+{
+	struct tree old = *of;
+	*of = *t;
+	*t = old;
+	tree_free(t);
+	tree_total(of);
+}
+
 void tree_diff(struct tree *newer, const struct tree *older, bool is_strict)
 {
 	double newer_scale, older_scale;
@@ -251,11 +260,35 @@ void tree_diff(struct tree *newer, const struct tree *older, bool is_strict)
 	free(b.node);
 	free(a.node);
 	tree_match_done(&match);
-	struct tree old = *newer;
-	*newer = *t;
-	*t = old;
-	tree_free(t);
-	tree_total(newer);
+	take_place(newer, t);
+}
+
+static struct tree *begin_merge(const struct tree *from)
+{
+	struct tree *t = tree_new();
+	tree_take_unit(t, from);
+	t->is_inverted = from->is_inverted;
+	t->n_samples = from->n_samples;
+	t->unfiltered_total = from->unfiltered_total;
+	return t;
+}
+
+void tree_merge_builds(struct tree *t)
+{
+	struct tree_match match;
+	tree_match_within(&match, t);
+	if (!match.is_exact) {
+		struct tree *merged = begin_merge(t);
+		struct graft g = { .dst = merged, .src = t, .match = &match, .same = match.newer };
+		graft_nodes(&g);
+		graft_values(&g, 1);
+		if (t->spreads.n)
+			tree_spreads_grow(merged);
+		graft_spreads(&g, 1);
+		free(g.node);
+		take_place(t, merged);
+	}
+	tree_match_done(&match);
 }
 
 int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,

@@ -49,7 +49,9 @@ struct matcher {
 	struct map group_index;
 	struct map binary_keys, file_keys; /* string → string without what a build adds */
 	struct map dirs;                   /* hash of a directory → sides that have it */
-	bool has_dirs;
+	bool has_dirs, is_within;
+	struct map dir_funcs; /* is_within: hash of a directory → functions below it */
+	struct map renames;   /* hash of two directories → functions of both, under one path */
 	VEC(struct nameless) nameless;
 	struct map nameless_index; /* binary → index */
 	struct buf text;
@@ -86,7 +88,7 @@ static uint32_t *copy_funcs(struct matcher *x, const struct tree *t)
 
 static void note_sides(struct matcher *x)
 {
-	for (int side = 0; side < 2; side++) {
+	for (int side = 0; side < 2 && x->trees[side]; side++) {
 		const uint32_t *of = side ? x->m->older : x->m->newer;
 		for (uint32_t i = 0; i < x->trees[side]->funcs.n; i++)
 			x->sides[of[i]] |= side ? OLDER : NEWER;
@@ -138,7 +140,7 @@ static bool is_address(const struct matcher *x, const struct tree_func *f)
 {
 	const struct strtab *s = &x->names->strings;
 	return identity_is_address(strtab_get(s, f->name), strtab_len(s, f->name),
-						strtab_get(s, f->binary), strtab_len(s, f->binary));
+				   strtab_get(s, f->binary), strtab_len(s, f->binary));
 }
 
 /* --- groups --- */
@@ -370,7 +372,102 @@ static bool join_most_alike(struct matcher *x, struct classes *c)
 	return true;
 }
 
-static void link_classes(struct matcher *x, const struct match_group *g, struct classes *c)
+/* --- one tree of several builds --- */
+
+static uint32_t count_of(const struct map *m, uint64_t key)
+{
+	const uint32_t *n = map_get(m, key);
+	return n ? *n : 0;
+}
+
+static void count_dirs(struct matcher *x)
+{
+	for (uint32_t i = 0; i < x->m->n; i++) {
+		const char *s =
+			strtab_get(&x->names->strings, file_key(x, x->names->funcs.v[i].file));
+		for (const char *slash = strchr(s, '/'); slash; slash = strchr(slash + 1, '/')) {
+			uint64_t hash = hash_bytes(s, slash - s);
+			map_put(&x->dir_funcs, hash, count_of(&x->dir_funcs, hash) + 1);
+		}
+	}
+	x->has_dirs = true;
+}
+
+/* The directories in which two files have the same path; false if there is none. */
+struct rename_dirs {
+	uint64_t a, b; /* hashes, in the order of size */
+};
+
+static bool rename_of(const struct matcher *x, uint32_t one, uint32_t other,
+		      struct rename_dirs *out)
+{
+	const struct strtab *s = &x->names->strings;
+	const char *a = strtab_get(s, one), *b = strtab_get(s, other);
+	size_t a_len = strtab_len(s, one), b_len = strtab_len(s, other);
+	size_t n = common_end(a, a_len, b, b_len);
+	if (!n || n + 1 >= a_len || n + 1 >= b_len)
+		return false;
+	uint64_t x_hash = hash_bytes(a, a_len - n - 1), y_hash = hash_bytes(b, b_len - n - 1);
+	*out = x_hash < y_hash ? (struct rename_dirs){ x_hash, y_hash }
+			       : (struct rename_dirs){ y_hash, x_hash };
+	return true;
+}
+
+static bool is_renamed(struct matcher *x, struct rename_dirs d)
+{
+	if (!x->has_dirs)
+		count_dirs(x);
+	uint32_t votes = count_of(&x->renames, hash_mix(d.a, d.b));
+	uint32_t a = count_of(&x->dir_funcs, d.a), b = count_of(&x->dir_funcs, d.b);
+	return votes >= 2 && 2 * votes >= (a < b ? a : b);
+}
+
+/* Votes for each pair of directories, or joins the classes whose directories are the same. */
+static void each_rename(struct matcher *x, struct classes *c, bool joins)
+{
+	struct rename_dirs d;
+	for (uint32_t i = 0; i < c->v.n; i++) {
+		for (uint32_t k = 0; k < i; k++) {
+			if (!rename_of(x, c->v.v[i].part, c->v.v[k].part, &d))
+				continue;
+			uint64_t key = hash_mix(d.a, d.b);
+			if (!joins)
+				map_put(&x->renames, key, count_of(&x->renames, key) + 1);
+			else if (is_renamed(x, d))
+				join_classes(c, i, k);
+		}
+	}
+}
+
+static void link_within(struct matcher *x, const struct match_group *g, struct classes *c,
+			bool joins)
+{
+	if (identity_is_unique(g->kind) || c->v.n > MATCH_MAX_PAIRS / c->v.n)
+		return;
+	if (joins && c->v.n == 2 && !c->v.v[0].part)
+		join_classes(c, 0, 1);
+	else
+		each_rename(x, c, joins);
+}
+
+static void vote_renames(struct matcher *x)
+{
+	struct classes c = { 0 };
+	for (uint32_t i = 0; i < x->groups.n; i++) {
+		const struct match_group g = x->groups.v[i];
+		if (g.n < 2)
+			continue;
+		make_classes(x, &g, &c);
+		if (c.v.n > 1)
+			link_within(x, &g, &c, false);
+	}
+	vec_done(&c.members);
+	vec_done(&c.v);
+}
+
+/* --- two sides --- */
+
+static void link_sides(struct matcher *x, const struct match_group *g, struct classes *c)
 {
 	uint32_t newer = only_class(c, NEWER), older = only_class(c, OLDER);
 	bool is_pair = newer != UINT32_MAX && older != UINT32_MAX;
@@ -431,8 +528,10 @@ static void match_groups(struct matcher *x)
 		if (g.n < 2 || !g.has_lone)
 			continue;
 		make_classes(x, &g, &c);
-		if (c.v.n > 1)
-			link_classes(x, &g, &c);
+		if (c.v.n > 1 && x->is_within)
+			link_within(x, &g, &c, true);
+		else if (c.v.n > 1)
+			link_sides(x, &g, &c);
 		for (uint32_t k = 0; k < c.v.n; k++)
 			if (c.v.v[k].set == k)
 				join_set(x, &c, k);
@@ -571,10 +670,20 @@ static void match_nameless(struct matcher *x)
 
 /* --- all together --- */
 
+static void stand_in(const struct matcher *x, uint32_t *of, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		of[i] = x->same[of[i]];
+}
+
 /* Replaces functions by those that stand for them. */
 static void settle(struct matcher *x)
 {
 	struct tree_match *m = x->m;
+	stand_in(x, m->newer, x->trees[0]->funcs.n);
+	if (x->is_within)
+		return;
+	stand_in(x, m->older, x->trees[1]->funcs.n);
 	m->of_older = xreallocarray(NULL, m->n, sizeof *m->of_older);
 	memset(m->of_older, 0xff, m->n * sizeof *m->of_older);
 	for (uint32_t i = 0; i < m->n; i++) {
@@ -582,10 +691,6 @@ static void settle(struct matcher *x)
 		if (x->sides[i] & OLDER && (*older == TREE_NONE || i == x->same[i]))
 			*older = i;
 	}
-	for (uint32_t i = 0; i < x->trees[0]->funcs.n; i++)
-		m->newer[i] = x->same[m->newer[i]];
-	for (uint32_t i = 0; i < x->trees[1]->funcs.n; i++)
-		m->older[i] = x->same[m->older[i]];
 }
 
 static void matcher_done(struct matcher *x)
@@ -601,27 +706,47 @@ static void matcher_done(struct matcher *x)
 	map_done(&x->binary_keys);
 	map_done(&x->file_keys);
 	map_done(&x->dirs);
+	map_done(&x->dir_funcs);
+	map_done(&x->renames);
 	map_done(&x->nameless_index);
 	buf_done(&x->text);
+}
+
+static void matcher_init(struct matcher *x)
+{
+	struct tree_match *m = x->m;
+	x->names = tree_new();
+	*m = (struct tree_match){ .names = x->names, .is_exact = true };
+	m->newer = copy_funcs(x, x->trees[0]);
+	m->older = x->is_within ? NULL : copy_funcs(x, x->trees[1]);
+	m->n = x->names->funcs.n;
+	m->how = xcalloc(m->n, sizeof *m->how);
+	x->sides = xcalloc(m->n, sizeof *x->sides);
+	x->same = xcalloc(m->n, sizeof *x->same);
+	x->next = xcalloc(m->n, sizeof *x->next);
+	x->group_of = xcalloc(m->n, sizeof *x->group_of);
+	x->is_address = xcalloc(m->n, sizeof *x->is_address);
+	note_sides(x);
+	for (uint32_t i = 0; i < m->n; i++)
+		x->same[i] = i;
+}
+
+void tree_match_within(struct tree_match *m, const struct tree *t)
+{
+	struct matcher x = { .m = m, .trees = { t }, .is_within = true };
+	matcher_init(&x);
+	make_groups(&x);
+	vote_renames(&x);
+	match_groups(&x);
+	settle(&x);
+	matcher_done(&x);
 }
 
 void tree_match_init(struct tree_match *m, const struct tree *newer, const struct tree *older,
 		     bool is_strict)
 {
-	struct matcher x = { .m = m, .names = tree_new(), .trees = { newer, older } };
-	*m = (struct tree_match){ .names = x.names, .is_exact = true };
-	m->newer = copy_funcs(&x, newer);
-	m->older = copy_funcs(&x, older);
-	m->n = x.names->funcs.n;
-	m->how = xcalloc(m->n, sizeof *m->how);
-	x.sides = xcalloc(m->n, sizeof *x.sides);
-	x.same = xcalloc(m->n, sizeof *x.same);
-	x.next = xcalloc(m->n, sizeof *x.next);
-	x.group_of = xcalloc(m->n, sizeof *x.group_of);
-	x.is_address = xcalloc(m->n, sizeof *x.is_address);
-	note_sides(&x);
-	for (uint32_t i = 0; i < m->n; i++)
-		x.same[i] = i;
+	struct matcher x = { .m = m, .trees = { newer, older } };
+	matcher_init(&x);
 	if (!is_strict) {
 		make_groups(&x);
 		match_groups(&x);

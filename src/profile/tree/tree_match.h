@@ -12,6 +12,9 @@
  *   function is the same;
  * - a side without files matches all files.
  *
+ * In one tree of several builds (tree_merge_builds) there are no sides: directories are the same if
+ * at least two functions, and half of those in one of them, are in both under the same path.
+ *
  * Functions that are found on both sides as they are stay apart, unless a member of their group is
  * on one side only: then they are one.
  *
@@ -43,6 +46,8 @@ struct tree_match {
 /* is_strict: only equal functions are the same. */
 void tree_match_init(struct tree_match *m, const struct tree *newer, const struct tree *older,
 		     bool is_strict);
+/* The same within one tree; older and of_older are NULL. */
+void tree_match_within(struct tree_match *m, const struct tree *t);
 void tree_match_done(struct tree_match *m);
 
 #endif

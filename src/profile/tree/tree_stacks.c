@@ -389,6 +389,8 @@ void tree_finish(struct tree *t, const struct tree_opts *opts, uint32_t keep)
 	if (opts->with_spread)
 		tree_spreads_grow(t);
 	tree_total(t);
+	if (opts->merges_builds)
+		tree_merge_builds(t);
 	if (opts->inverted)
 		tree_invert(t, keep);
 	if (opts->max_depth)

@@ -29,6 +29,7 @@ int gpu_idle_compare(const struct gpu_idle *g, const struct gpu_idle_device *d,
 	*c = (struct gpu_idle_change){ 0 };
 	int rc = can_compare(d, err);
 	opts.with_spread = true;
+	opts.merges_builds = false;
 	opts.type = d->idle_type;
 	rc = rc ? rc : tree_build(g->p, &opts, &c->idle, err);
 	opts.type = d->busy_type;

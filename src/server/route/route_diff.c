@@ -73,8 +73,6 @@ static int ask_diff(struct diff_ask *d, struct request *r, struct err *err)
 	if (rc == 0)
 		rc = request_u64(r, "n", TOP_DEFAULT, UINT32_MAX, &d->n, err);
 	if (rc == 0)
-		rc = request_flag(r, "strict", &d->older.q.tree.is_strict, err);
-	if (rc == 0)
 		rc = ask_older(d, r, err);
 	return rc == 0 ? ask_newer(d, r, err) : rc;
 }

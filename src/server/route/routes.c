@@ -31,7 +31,7 @@ const struct route routes[] = {
 	{ "GET", "/api/v1/top", SCOPE_READ, TAKES_QUERY, "within fmt n", handle_top, 0 },
 	{ "GET", "/api/v1/callers", SCOPE_READ, TAKES_QUERY, "within fmt f", handle_callers, 0 },
 	{ "GET", "/api/v1/diff", SCOPE_READ, TAKES_FILTERS,
-	  "fmt n px zoom a afrom ato b bfrom bto awithin bwithin norm strict", handle_diff, 0 },
+	  "fmt n px zoom a afrom ato b bfrom bto awithin bwithin norm", handle_diff, 0 },
 	{ "GET", "/api/v1/chart", SCOPE_READ, TAKES_QUERY, "fmt px title palette", handle_chart,
 	  0 },
 	{ "GET", "/api/v1/heatmap", SCOPE_READ, TAKES_QUERY, "fmt", handle_heatmap, 0 },
@@ -60,7 +60,7 @@ const struct route routes[] = {
 /* clang-format on */
 _Static_assert(sizeof routes / sizeof *routes < COUNTER_ROUTES, "each route has its counters");
 
-#define FILTERS "focus ignore hide no_kernel no_user"
+#define FILTERS "focus ignore hide no_kernel no_user strict"
 
 static bool is_method(const struct route *route, const char *method)
 {

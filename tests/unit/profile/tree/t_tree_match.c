@@ -278,6 +278,48 @@ START_TEST(trees_of_two_builds_overlap)
 }
 END_TEST
 
+/* all of one tree: f and g in two build directories, init in two directories of each, h in one */
+START_TEST(builds_in_one_tree_become_one)
+{
+	static const struct {
+		const char *name, *file;
+	} all[] = {
+		{ "f", "/b1/src/f.c" },         { "f", "/b2/src/f.c" },
+		{ "g.isra.0", "/b1/src/g.c" },  { "g", "/b2/src/g.c" },
+		{ "init", "/b1/src/a/util.c" }, { "init", "/b1/src/b/util.c" },
+		{ "init", "/b2/src/a/util.c" }, { "init", "/b2/src/b/util.c" },
+		{ "h", "/b1/src/h.c" },
+	};
+	struct tree *t = tree_new();
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		child(t, TREE_ROOT, all[i].name, all[i].file, false, 1);
+	tree_total(t);
+	tree_merge_builds(t);
+	struct top_table top = { 0 };
+	top_build(t, &top);
+	ck_assert_uint_eq(top.rows.n, 5); /* f, g, init twice, h */
+	ck_assert_int_eq(top.total, 9);
+	for (size_t i = 0; i < top.rows.n; i++)
+		ck_assert_int_eq(top.rows.v[i].self, i < 4 ? 2 : 1);
+	top_done(&top);
+	tree_free(t);
+}
+END_TEST
+
+START_TEST(directories_of_one_build_stay_apart)
+{
+	struct tree *t = tree_new();
+	child(t, TREE_ROOT, "init", "/src/a/util.c", false, 1);
+	child(t, TREE_ROOT, "init", "/src/b/util.c", false, 1);
+	child(t, TREE_ROOT, "start", "/src/a/start.c", false, 1);
+	child(t, TREE_ROOT, "stop", "/src/b/stop.c", false, 1);
+	tree_total(t);
+	tree_merge_builds(t);
+	ck_assert_uint_eq(t->nodes.n, 5);
+	tree_free(t);
+}
+END_TEST
+
 START_TEST(a_function_of_many_files_ends)
 {
 	enum { FILES = 2000 };
@@ -300,4 +342,5 @@ UNIT_MAIN("tree_match", equal_functions_are_the_same, directories_versions_and_c
 	  names_binaries_and_kinds_tell_apart, files_tell_functions_of_one_name_apart,
 	  files_are_part_of_names_in_scripts, major_versions_are_told_apart_if_there_are_two,
 	  addresses_of_two_builds_are_one_function, a_side_without_names_hides_those_of_the_other,
-	  trees_of_two_builds_overlap, a_function_of_many_files_ends)
+	  trees_of_two_builds_overlap, builds_in_one_tree_become_one,
+	  directories_of_one_build_stay_apart, a_function_of_many_files_ends)
