@@ -2,4 +2,4 @@
 # tier: test
 # Types and form of the pages' JavaScript.
 set -eu
-exec make -s check-web
+exec make -s ALL=1 check-web

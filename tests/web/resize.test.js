@@ -1,8 +1,8 @@
 // tier: test
 // tier: live CRESSET_RESIZE=all
 /* A window that becomes narrower or wider: what is open looks as if it had been opened at that width, box by box and
- * picture by picture, and nothing sticks out. In report.html and on each screen of the page. Without CRESSET_RESIZE: one
- * screen of each kind, and its widest and narrowest window. */
+ * picture by picture, and nothing sticks out. In report.html and on each screen of the page. Without CRESSET_RESIZE:
+ * one screen of each kind, and its widest and narrowest window. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync } = require('node:child_process');

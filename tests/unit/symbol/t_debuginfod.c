@@ -177,7 +177,8 @@ START_TEST(hostile_servers_cost_little)
 		ck_assert_msg(debuginfod_find(d, w.id, w.id_len) == -1, "%s", modes[i]);
 		unsigned asked = requests(&w);
 		ck_assert_int_eq(debuginfod_find(d, w.id, w.id_len), -1);
-		ck_assert_msg(clock_mono_ns() - start_ns < t_slow_ns(8000000000), "%s took long", modes[i]);
+		ck_assert_msg(clock_mono_ns() - start_ns < t_slow_ns(8000000000), "%s took long",
+			      modes[i]);
 		ck_assert_uint_eq(requests(&w), asked);
 		ck_assert_uint_le(asked, strcmp(modes[i], "loop") ? 1 : 6);
 		ck_assert_uint_eq(debuginfod_stats(d)->downloaded, 0);
