@@ -36,7 +36,7 @@ void frame_table_done(struct frame_table *t)
 
 static bool mapping_has_build_id(const struct mapping *m)
 {
-	return m->build_id_len || m->build_id_text;
+	return m->build_id_text || build_id_is_valid(m->build_id, m->build_id_len);
 }
 
 static uint64_t mapping_hash(const struct mapping *m)
@@ -55,10 +55,11 @@ static bool mapping_same(const void *ctx, uint32_t id)
 {
 	const struct mapping_key *key = ctx;
 	const struct mapping *a = &key->t->mappings.v[id], *b = key->m;
-	if (a->build_id_len != b->build_id_len || a->build_id_text != b->build_id_text)
+	if (a->build_id_len != b->build_id_len || a->build_id_text != b->build_id_text ||
+	    memcmp(a->build_id, b->build_id, a->build_id_len) != 0)
 		return false;
 	if (mapping_has_build_id(a))
-		return memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
+		return !a->identity || !b->identity || a->identity == b->identity;
 	return a->name == b->name && a->identity == b->identity && a->start == b->start &&
 	       a->offset == b->offset;
 }

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum frame_kind {
@@ -55,6 +56,16 @@ extern const struct frame_kind_info frame_kinds[FRAME_KINDS];
 
 enum { MAPPING_NONE = UINT32_MAX, BUILD_ID_MAX = 32 };
 
+/* Linkers write 8 to 20 bytes. Shorter ids and zeros are placeholders that many files have. */
+enum { BUILD_ID_MIN = 8 };
+static inline bool build_id_is_valid(const uint8_t *id, size_t len)
+{
+	size_t zeros = 0;
+	while (zeros < len && id[zeros] == 0)
+		zeros++;
+	return len >= BUILD_ID_MIN && zeros < len;
+}
+
 /* HAS: pprof's flags: these names are complete and need no symbolizer. */
 enum {
 	MAPPING_HAS_FUNCTIONS = 1,
@@ -71,7 +82,8 @@ struct mapping {
 	uint8_t build_id[BUILD_ID_MAX];
 	/* String, for build ids that are not hex or too long (pprof allows any text), else 0. */
 	uint32_t build_id_text;
-	/* Without build id: a hash that distinguishes files (content or dev, inode and mtime). */
+	/* A hash that distinguishes files (dev, inode and mtime); with a build id: of the code,
+	 * 0 if unknown. Files of one build id that both have one, but not the same, are two. */
 	uint64_t identity;
 	/* Run-time addresses of one mapping and its file offset, 0 if unknown. */
 	uint64_t start, limit, offset;
@@ -100,7 +112,8 @@ struct frame_table { /* zeroed = empty */
 void frame_table_done(struct frame_table *t);
 
 /* Return the id of an equal mapping or frame, added when new. Mappings are equal by build id, else
- * by (name, identity, start, offset); of equal ones the first is kept unchanged. */
+ * by (name, identity, start, offset), as those whose build id is not valid; of equal ones the
+ * first is kept unchanged. */
 uint32_t mapping_intern(struct frame_table *t, const struct mapping *m);
 uint32_t frame_intern(struct frame_table *t, const struct frame *f);
 

@@ -112,6 +112,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_INPUT_SUMMARY] = { "input_summary",
 				 "events of the input left out, as they sum up others", "", 0,
 				 .is_input = 1 },
+	[LOSS_BUILD_ID_SHARED] = { "build_id_shared",
+				   "files with the build id of another file: known by their path "
+				   "only",
+				   "link each with a build id of its own", 0 },
 };
 
 void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason)

@@ -88,11 +88,12 @@ enum loss {
 	LOSS_LEFT_OUT,        /* samples of series not asked for (collect/proc/series_hook.h) */
 	/* frames of generated code whose files could not be read (collect/walker/jit.h) */
 	LOSS_CODE_UNREAD,
-	LOSS_INPUT_CUT,     /* slices of an input file cut where they overlap another one */
-	LOSS_INPUT_ROUNDED, /* stacks of an input file whose value was rounded */
-	LOSS_INPUT_SCALED,  /* stacks with a fraction for which all values were scaled */
-	LOSS_INPUT_PRUNED,  /* samples without the frames that the file says to leave out */
-	LOSS_INPUT_SUMMARY, /* events of an input file that sum up others */
+	LOSS_INPUT_CUT,       /* slices of an input file cut where they overlap another one */
+	LOSS_INPUT_ROUNDED,   /* stacks of an input file whose value was rounded */
+	LOSS_INPUT_SCALED,    /* stacks with a fraction for which all values were scaled */
+	LOSS_INPUT_PRUNED,    /* samples without the frames that the file says to leave out */
+	LOSS_INPUT_SUMMARY,   /* events of an input file that sum up others */
+	LOSS_BUILD_ID_SHARED, /* files with the build id of another file: known by path */
 	LOSS_REASONS
 };
 struct loss_info {

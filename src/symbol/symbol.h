@@ -145,9 +145,14 @@ void symbol_jitdump_at(struct symbol_source *s, uint64_t time_ns);
 char *symbol_demangle(const char *name);
 
 /* Reads the NT_GNU_BUILD_ID (not Go's own) of the ELF file at fd, through PT_NOTE, so also without
- * section headers. Returns its length (truncated to size), 0 if it has none, -ENOEXEC if fd is no
- * ELF file. */
+ * section headers. Returns its length (truncated to size), 0 if it has none or one that identifies
+ * nothing (build_id_is_valid), -ENOEXEC if fd is no ELF file. */
 int elf_build_id(int fd, uint8_t *id, size_t size);
+
+/* Returns a hash of where an ELF file's segments are loaded and of its code (parts of it, if it is
+ * large), which stripping does not change: files of one build id that differ in this are not of one
+ * build. 0: unknown. */
+uint64_t elf_fingerprint(int fd);
 
 /* Reads another note by its name and type in the same way. */
 int elf_note(int fd, const char *name, uint32_t type, void *desc, size_t size);

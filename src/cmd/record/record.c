@@ -277,6 +277,13 @@ static void describe_missing(struct collector *c, struct sink *sink)
 	}
 }
 
+/* What the collector has to say, by name. */
+static void say_comments(const struct profile *p)
+{
+	for (size_t i = 0; i < p->meta.comments.n; i++)
+		log_warn("%s", profile_str(p, p->meta.comments.v[i]));
+}
+
 static void describe_end(struct recording *r)
 {
 	struct sink *sink = profile_sink(r->profile);
@@ -285,6 +292,7 @@ static void describe_end(struct recording *r)
 	m->clock = sink_string(sink, r->stats.clock);
 	if (r->stats.cpus)
 		m->cpus = r->stats.cpus;
+	say_comments(r->profile);
 	describe_missing(r->collector, sink);
 	m->own_cpu_ns = clock_cpu_ns() + r->stats.bpf_ns;
 	m->own_peak_bytes = own_peak_bytes();

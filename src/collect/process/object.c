@@ -227,6 +227,7 @@ static uint32_t object_add(struct object_table *t, enum object_kind kind, char *
 static void object_done(struct object *o)
 {
 	map_done(&o->frames);
+	free(o->has_build_id_of);
 	free(o->variable);
 	if (o->runtime)
 		o->runtime_kind->object_free(o->runtime);
@@ -339,6 +340,23 @@ static void set_same_as(struct object_table *t, struct object *o, struct object 
 	object_ref(t, other->id);
 }
 
+/* Returns the object of the same build. A file that only has its build id loses it: names and
+ * unwind tables of the other one would be wrong for it. */
+static uint32_t find_same_build(struct object_table *t, struct object *o)
+{
+	uint32_t id = find_build_id(t, o->build_id, o->build_id_len);
+	const struct object *other = id == OBJECT_NONE ? NULL : t->all.v[id];
+
+	o->fingerprint = elf_fingerprint(o->fd);
+	if (!other || other == o || !other->fingerprint || !o->fingerprint ||
+	    other->fingerprint == o->fingerprint)
+		return id;
+	free(o->has_build_id_of);
+	o->has_build_id_of = xstrdup(other->name);
+	o->build_id_len = 0;
+	return OBJECT_NONE;
+}
+
 /* Checks, now that its content can be read, whether it is already known under another inode or
  * name. If it already has frames, it stays separate. */
 static void identify(struct object_table *t, struct object *o)
@@ -356,8 +374,8 @@ static void identify(struct object_table *t, struct object *o)
 		o->build_id_len = len > 0 ? len : 0;
 	}
 	if (o->build_id_len)
-		other = find_build_id(t, o->build_id, o->build_id_len);
-	else
+		other = find_same_build(t, o);
+	if (!o->build_id_len)
 		other = find_stat(t, o);
 	if (other != OBJECT_NONE && other != o->id && o->mapping == MAPPING_NONE && !o->number) {
 		o->build_id_len = 0;
@@ -377,7 +395,8 @@ static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
 
 	if (o->build_id_len)
 		return elf_build_id(fd, id, sizeof id) == o->build_id_len &&
-		       memcmp(id, o->build_id, o->build_id_len) == 0;
+		       memcmp(id, o->build_id, o->build_id_len) == 0 &&
+		       (!o->fingerprint || elf_fingerprint(fd) == o->fingerprint);
 	keep_stat(&now, st);
 	return o->opened && now.dev == o->dev && now.file_ino == o->file_ino &&
 	       now.size == o->size && now.mtime_ns == o->mtime_ns;

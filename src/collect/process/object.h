@@ -1,7 +1,8 @@
 /* collect/process/object.h: what mappings point to: one entry per distinct file, for all processes
  * and places that map it.
  *
- * Two objects are the same if their build ids are equal, or, for files without, device, inode, size
+ * Two objects are the same if their build ids are equal, and their code; a file with the build id
+ * of another one has none here. Or, for files without, device, inode, size
  * and modification time. A file is opened when it is first seen (a record) or first needed (a
  * mapping found in /proc), at most max_open descriptors at once. Past that the least recently used
  * one is closed, to be opened again by its path, and compared, when its symbols are read.
@@ -64,10 +65,12 @@ struct object {
 	uint64_t ino, ino_generation; /* ino 0: no inode key; generation 0: unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
-	uint32_t awaited; /* number of the request for it */
-	bool is_far;      /* on a file system that may not respond */
-	bool is_copy;     /* its descriptor is that of a copy */
-	bool opened;      /* at least once: the next two lines are valid */
+	uint64_t fingerprint;  /* of a file with a build id (elf_fingerprint); 0: unknown */
+	char *has_build_id_of; /* name of another file with this build id, which is left out */
+	uint32_t awaited;      /* number of the request for it */
+	bool is_far;           /* on a file system that may not respond */
+	bool is_copy;          /* its descriptor is that of a copy */
+	bool opened;           /* at least once: the next two lines are valid */
 	uint64_t dev, file_ino, size;
 	int64_t mtime_ns;
 	struct object *newer, *older; /* by last use, among those with a descriptor */
@@ -94,7 +97,7 @@ struct object {
 	/* Used by the resolver. */
 	uint32_t mapping;  /* of the sink; MAPPING_NONE until it has a frame */
 	struct map frames; /* offset → frame of the sink */
-	bool loss_counted;
+	bool loss_counted, build_id_said;
 };
 
 struct object_table {

@@ -1,5 +1,6 @@
 #include "collect/resolve/resolver.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "bpf/space.h"
 #include "collect/kernel/walk_end.h"
@@ -43,12 +44,26 @@ static uint32_t unknown_frame(struct resolver *r)
 	return r->unknown_frame;
 }
 
+/* Says it once for each file, where all that look at the recording find it. */
+static void say_shared_build_id(struct resolver *r, const struct object *o)
+{
+	struct buf text = { 0 };
+
+	buf_addf(&text, "%s has the build id of %s, another file: it is known by its path only",
+		 o->name, o->has_build_id_of);
+	vec_push(&r->sink->ops->meta(r->sink)->comments, sink_string(r->sink, buf_cstr(&text)));
+	r->sink->ops->loss(r->sink, LOSS_BUILD_ID_SHARED, 1);
+	buf_done(&text);
+}
+
 static uint32_t intern_mapping(struct resolver *r, const struct object *o)
 {
 	struct mapping m = { .name = sink_string(r->sink, o->name) };
 
 	memcpy(m.build_id, o->build_id, o->build_id_len);
 	m.build_id_len = o->build_id_len;
+	if (o->build_id_len)
+		m.identity = o->fingerprint;
 	if (!o->build_id_len && o->opened)
 		m.identity =
 			hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
@@ -65,6 +80,10 @@ static uint32_t object_frame(struct resolver *r, struct object *o, uint64_t offs
 		return *known;
 	if (o->mapping == MAPPING_NONE)
 		o->mapping = intern_mapping(r, o);
+	if (o->has_build_id_of && !o->build_id_said) {
+		o->build_id_said = true;
+		say_shared_build_id(r, o);
+	}
 	if (o->state == OBJECT_GONE && !o->loss_counted) {
 		r->sink->ops->loss(r->sink, LOSS_OBJECT_GONE, 1);
 		o->loss_counted = true;

@@ -1,4 +1,5 @@
 #include "base/buf.h"
+#include "profile/frame.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/symbol.h"
 
@@ -60,7 +61,13 @@ static size_t file_note(const struct elf_file *f, const char *name, uint32_t typ
 
 size_t elf_file_build_id(const struct elf_file *f, uint8_t *id, size_t size)
 {
-	return file_note(f, ELF_NOTE_GNU, NT_GNU_BUILD_ID, id, size);
+	uint8_t whole[BUILD_ID_MAX];
+	size_t len = file_note(f, ELF_NOTE_GNU, NT_GNU_BUILD_ID, whole, sizeof whole);
+	if (!build_id_is_valid(whole, len))
+		return 0;
+	len = len < size ? len : size;
+	memcpy(id, whole, len);
+	return len;
 }
 
 int elf_note(int fd, const char *name, uint32_t type, void *desc, size_t size)
@@ -76,7 +83,13 @@ int elf_note(int fd, const char *name, uint32_t type, void *desc, size_t size)
 
 int elf_build_id(int fd, uint8_t *id, size_t size)
 {
-	return elf_note(fd, ELF_NOTE_GNU, NT_GNU_BUILD_ID, id, size);
+	struct elf_file f;
+	int rc = elf_file_open(&f, fd, NULL);
+	if (rc < 0)
+		return rc;
+	size_t len = elf_file_build_id(&f, id, size);
+	elf_file_close(&f);
+	return len;
 }
 
 /* --- this program ----------------------------------------------------------------------------- */

@@ -240,6 +240,36 @@ START_TEST(totals_are_the_sums_of_their_type)
 }
 END_TEST
 
+static uint32_t mapping_with(struct profile *p, const char *name, const char *id, size_t len,
+			     uint64_t identity)
+{
+	struct sink *s = profile_sink(p);
+	struct mapping m = { .name = sink_string(s, name),
+			     .build_id_len = len,
+			     .identity = identity };
+	memcpy(m.build_id, id, len);
+	return s->ops->mapping(s, &m);
+}
+
+START_TEST(build_ids_identify_files)
+{
+	static const char id[] = "0123456789", zeros[20] = { 0 };
+	struct profile *p = profile_new();
+	uint32_t first = mapping_with(p, "a", id, 10, 1);
+	ck_assert_uint_eq(mapping_with(p, "b", id, 10, 1), first);
+	ck_assert_uint_eq(mapping_with(p, "b", id, 10, 0), first); /* not known */
+	ck_assert_uint_ne(mapping_with(p, "b", id, 10, 2), first); /* another file's code */
+	/* Placeholders are no ids. */
+	first = mapping_with(p, "a", zeros, 20, 0);
+	ck_assert_uint_eq(mapping_with(p, "a", zeros, 20, 0), first);
+	ck_assert_uint_ne(mapping_with(p, "b", zeros, 20, 0), first);
+	first = mapping_with(p, "a", id, 7, 0);
+	ck_assert_uint_ne(mapping_with(p, "b", id, 7, 0), first);
+	ck_assert_uint_eq(p->frames.mappings.n, 6);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(only_lost_samples_count_as_such)
 {
 	struct profile *p = profile_new();
@@ -434,7 +464,9 @@ START_TEST(the_shorter_path_of_one_build_id_stays)
 		for (int i = 0; i < 2; i++) {
 			p[i] = profile_new();
 			struct sink *s = profile_sink(p[i]);
-			struct mapping m = { .name = sink_string(s, paths[i]), .build_id_len = 20 };
+			struct mapping m = { .name = sink_string(s, paths[i]),
+					     .build_id_len = 20,
+					     .build_id = { 1, 2, 3 } };
 			s->ops->mapping(s, &m);
 		}
 		profile_merge(p[first], p[!first]);
@@ -452,8 +484,9 @@ UNIT_MAIN("profile", frames_without_a_name_are_module_and_offset,
 	  mappings_are_equal_by_build_id_or_else_by_file, frames_are_equal_by_address_or_by_name,
 	  a_stack_that_is_too_deep_keeps_its_leaf, frames_are_put_above_a_stack,
 	  every_kind_and_loss_has_its_row, types_are_picked_by_sample_type_then_by_name,
-	  totals_are_the_sums_of_their_type, only_lost_samples_count_as_such,
-	  merging_into_nothing_is_a_copy, merging_in_any_order_is_the_same, merging_adds_totals,
+	  totals_are_the_sums_of_their_type, build_ids_identify_files,
+	  only_lost_samples_count_as_such, merging_into_nothing_is_a_copy,
+	  merging_in_any_order_is_the_same, merging_adds_totals,
 	  times_of_different_hosts_meet_on_one_clock, times_stay_where_a_wall_clock_is_unknown,
 	  samples_without_times_stay_without, what_is_known_about_both_is_merged,
 	  the_shorter_path_of_one_build_id_stays)

@@ -347,6 +347,64 @@ START_TEST(copies)
 END_TEST
 
 /* A reused inode number: the generation differs. */
+static void build(const char *name, const char *code, const char *id)
+{
+	shell_do("cd %s && printf 'int main(void) { return %s; }' >%s.c && gcc -O1 -o %s %s.c "
+		 "-Wl,--build-id=%s",
+		 dir, code, name, name, name, id);
+}
+
+/* Files that only share a build id are two, and the later one has none; a stripped copy is the same
+ * file. */
+START_TEST(build_ids_of_two_files)
+{
+	static const char id[] = "0x00112233445566778899";
+	char path[3][64];
+	void *addr[3];
+	setup(10);
+	build("one", "1", id);
+	build("two", "2", id);
+	shell_do("strip -o %s/three %s/one", dir, dir);
+	struct object *o[3];
+	static const char *const names[] = { "one", "two", "three" };
+	for (int i = 0; i < 3; i++) {
+		snprintf(path[i], sizeof path[i], "%s/%s", dir, names[i]);
+		struct side_record r = mapped(path[i], &addr[i]);
+		struct object_place place = { getpid(), r.start, r.start + r.len, 0 };
+		o[i] = object_use(&table, object_of_record(&table, &r), &place);
+	}
+	ck_assert_uint_eq(o[0]->build_id_len, 10);
+	ck_assert_ptr_null(o[0]->has_build_id_of);
+	ck_assert_uint_ne(o[0]->fingerprint, 0);
+	ck_assert_ptr_ne(o[1], o[0]);
+	ck_assert_uint_eq(o[1]->build_id_len, 0);
+	ck_assert_str_eq(o[1]->has_build_id_of, path[0]);
+	ck_assert_ptr_eq(o[2], o[0]);
+	for (int i = 0; i < 3; i++)
+		munmap(addr[i], 4096);
+	teardown();
+}
+END_TEST
+
+START_TEST(build_ids_that_identify_nothing)
+{
+	static const char *const ids[] = { "0x0000000000000000000000000000000000000000", "0x12",
+					   "0x00112233445566" };
+	setup(10);
+	for (int i = 0; i < 3; i++) {
+		char name[8], path[64];
+		void *addr;
+		snprintf(name, sizeof name, "p%d", i);
+		snprintf(path, sizeof path, "%s/%s", dir, name);
+		build(name, "0", ids[i]);
+		struct side_record r = mapped(path, &addr);
+		ck_assert_uint_eq(get(object_of_record(&table, &r))->build_id_len, 0);
+		munmap(addr, 4096);
+	}
+	teardown();
+}
+END_TEST
+
 START_TEST(inode_used_again)
 {
 	setup(10);
@@ -536,5 +594,6 @@ END_TEST
 
 UNIT_MAIN("object", deleted_file, replaced_file, gone_process, other_bounds,
 	  other_file_in_its_place, memory_files, no_regular_files, links_stay_in_the_root,
-	  one_object, copies, inode_used_again, inode_used_again_unknown, open_file_by_another_name,
+	  one_object, copies, build_ids_of_two_files, build_ids_that_identify_nothing,
+	  inode_used_again, inode_used_again_unknown, open_file_by_another_name,
 	  memory_without_files, vdso, least_recently_used, idle_objects_go)

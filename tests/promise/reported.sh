@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# tier: test
+# Situations that users of other profilers have reported, recorded: the names of a program are never those of another file.
+. tests/live/lib.sh
+needs_recording
+
+given=$PWD/tests/golden/reported
+# The functions of a binary in folded stacks, without those of libc and the kernel.
+functions() { grep -ohE '(parse_request|write_reply|check_auth|old_func|new_func_other|secret_hot|asm_entry|name_of_a_dead_process)' | sort -u | xargs; }
+of_comm() { grep "^$1;" | functions; }
+
+# --- two programs with one build id
+id=0x00112233445566778899aabbccddeeff00112233
+gcc -O1 -Wl,--build-id=$id -o "$tmp/one" "$given/same-build-id-1.c"
+gcc -O1 -Wl,--build-id=$id -o "$tmp/two" "$given/same-build-id-2.c"
+"$cresset" record --no-progress -F 499 -o "$tmp/both.folded" -- sh -c "$tmp/one 1; $tmp/two 1" 2>"$tmp/err"
+is "one build id: the names of the first" "$(of_comm one <"$tmp/both.folded")" "parse_request write_reply"
+is "… and of the second" "$(of_comm two <"$tmp/both.folded")" "check_auth parse_request write_reply"
+is "… it is said once, by name" "$(grep -c "$tmp/two has the build id of $tmp/one" "$tmp/err")" 1
+"$cresset" record --no-progress -F 499 -o "$tmp/one.cresset" -- "$tmp/one" 1 2>/dev/null
+"$cresset" record --no-progress -F 499 -o "$tmp/two.cresset" -- "$tmp/two" 1 2>/dev/null
+"$cresset" -q convert "$tmp/one.cresset" "$tmp/two.cresset" -o "$tmp/merged.folded" 2>/dev/null
+is "… in two recordings: the first" "$(of_comm one <"$tmp/merged.folded")" "parse_request write_reply"
+is "… and the second" "$(of_comm two <"$tmp/merged.folded")" "check_auth parse_request write_reply"
+for i in 1 2; do gcc -O1 -Wl,--build-id=0x0000000000000000000000000000000000000000 -o "$tmp/zero$i" "$given/same-build-id-$i.c"; done
+"$cresset" record --no-progress -F 499 -o "$tmp/zero.folded" -- sh -c "$tmp/zero1 1; $tmp/zero2 1" 2>"$tmp/err"
+is "ids of zeros are none: the first" "$(of_comm zero1 <"$tmp/zero.folded")" "parse_request write_reply"
+is "… and the second" "$(of_comm zero2 <"$tmp/zero.folded")" "check_auth parse_request write_reply"
+is "… nothing is said" "$(grep -c "build id" "$tmp/err")" 0
+finish
