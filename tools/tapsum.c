@@ -1,8 +1,9 @@
 /* tapsum: sums up TAP files in one line.
  *
- *     tapsum FILE.tap…    →    FILE: skipped NAME (reason)
- *                              FILE: FAILED NAME
- *                              N passed, N failed, N skipped
+ *     tapsum [--cases] FILE.tap…    →    FILE: passed NAME    (with --cases)
+ *                                        FILE: skipped NAME (reason)
+ *                                        FILE: FAILED NAME
+ *                                        N passed, N failed, N skipped
  *
  * Exits with 0 if there was at least one test and none failed.
  *
@@ -37,13 +38,20 @@ struct file {
 	const char *name;
 	struct sum sum;
 	struct level level[MAX_DEPTH + 1];
-	bool in_yaml;
+	bool in_yaml, with_cases;
 };
 
 static void fail(struct file *f, const char *what)
 {
 	f->sum.failed++;
 	printf("%.*s: FAILED %s\n", f->name_len, f->name, what);
+}
+
+static void pass(struct file *f, const char *what)
+{
+	f->sum.passed++;
+	if (f->with_cases)
+		printf("%.*s: passed %s\n", f->name_len, f->name, what);
 }
 
 static void skip(struct file *f, const char *what, const char *reason)
@@ -123,7 +131,7 @@ static void take_point(struct file *f, int depth, bool ok, char *text)
 	else if (reason)
 		skip(f, text, reason);
 	else
-		f->sum.passed++;
+		pass(f, text);
 }
 
 static void take_line(struct file *f, char *line)
@@ -171,10 +179,12 @@ static void take_skips(struct file *f)
 		fclose(in);
 }
 
-static struct sum sum_file(const char *path)
+static struct sum sum_file(const char *path, bool with_cases)
 {
 	const char *slash = strrchr(path, '/');
-	struct file f = { .path = path, .name = slash ? slash + 1 : path };
+	struct file f = { .path = path,
+			  .name = slash ? slash + 1 : path,
+			  .with_cases = with_cases };
 	f.name_len = strlen(f.name);
 	if (f.name_len > 4 && strcmp(f.name + f.name_len - 4, ".tap") == 0)
 		f.name_len -= 4;
@@ -200,8 +210,10 @@ static struct sum sum_file(const char *path)
 int main(int argc, char **argv)
 {
 	struct sum all = { 0 };
-	for (int i = 1; i < argc; i++) {
-		struct sum s = sum_file(argv[i]);
+	bool with_cases = argc > 1 && strcmp(argv[1], "--cases") == 0;
+
+	for (int i = 1 + with_cases; i < argc; i++) {
+		struct sum s = sum_file(argv[i], with_cases);
 		all.passed += s.passed;
 		all.failed += s.failed;
 		all.skipped += s.skipped;

@@ -55,6 +55,7 @@ got=$("$tapsum" a.tap b.tap a.tap none.tap)
 is "several files, one of them not there" $? 1
 is "… their sum" "${got##*$'\n'}" "2 passed, 2 failed, 0 skipped"
 holds "… and who it was" grep -q '^b: FAILED this one$' <<<"$got"
+is "each test, with --cases" "$("$tapsum" --cases a.tap b.tap)" $'a: passed a\nb: FAILED this one\n1 passed, 1 failed, 0 skipped'
 "$tapsum" >/dev/null
 is "no file at all" $? 1
 

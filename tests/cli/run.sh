@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# tier: test
+# tests/run itself: what it takes for passed, failed and skipped, what it says of it, and that nothing of a test is left when it ends.
+. tests/live/lib.sh
+command -v python3 >/dev/null || { echo "1..0 # SKIP no python3"; exit 0; }
+
+# A project of its own with small tests. It may not lie in /tmp, which each test has for itself.
+project=$(mktemp -d "$PWD/$BUILD/run.XXXXXX")
+trap 'rm -rf "$project"; cleanup' EXIT
+mkdir -p "$project/tests/cli" "$project/build/tools"
+cp tests/run "$project/tests/run"
+cp "$BUILD/tools/tapsum" "$project/build/tools/"
+a_test() { # NAME TIER HEAD-LINE; its commands on standard input
+	{ printf '#!/usr/bin/env bash\n# tier: %s\n%s\n' "$2" "$3"; cat; } >"$project/tests/cli/$1.sh"
+}
+run() { # ARG…: sets status; what it prints is in $tmp/out
+	(cd "$project" && env -u CRESSET_SLOW BUILD=build tests/run "$@") >"$tmp/out" 2>"$tmp/err"
+	status=$?
+}
+last() { tail -n 1 "$tmp/out"; }
+
+a_test good test '' <<<'echo "ok 1 - fine"; echo "1..1"'
+a_test other live '' <<<'echo "ok 1 - of another tier"; echo "1..1"'
+run test
+is "a tier passes" "$status $(last)" "0 1 passed, 0 failed, 0 skipped"
+holds "… with the files done, the failures and the time left in each line" grep -Eq '^ok .*cli_good .* \[1/1, 0 failed, .* left\]$' "$tmp/out"
+run live
+is "another tier has other tests" "$status $(grep -c cli_other "$tmp/out") $(grep -c cli_good "$tmp/out")" "0 2 0"
+run cli 'g*' 'o*'
+is "tests by name are of every tier" "$(last)" "2 passed, 0 failed, 0 skipped"
+run cli none
+is "no such test" "$status" 1
+
+a_test bad test '' <<<'echo "not ok 1 - as meant"; echo "# got 1, want 2"; echo "1..1"; echo a remark >&2'
+a_test broken test '' <<<'echo "ok 1 - before"; exit 3'
+a_test skipping test '' <<<'echo "1..0 # SKIP no such machine"'
+run test --junit "$tmp/all.xml"
+is "failures count, and files without an end" "$status $(last)" "1 2 passed, 3 failed, 1 skipped"
+holds "… with what was seen" grep -q 'got 1, want 2' "$tmp/out"
+holds "… and printed" grep -q '^ *a remark' "$tmp/out"
+holds "at the end, the command that runs it by itself" grep -q '^cli_bad: alone: tests/run cli bad; log: build/tap/cli_bad.log; load then: ' "$tmp/out"
+holds "… and skips with their reason" grep -q '^cli_skipping: skipped all (no such machine)' "$tmp/out"
+is "as JUnit XML" "$(python3 -c 'import sys, xml.etree.ElementTree as x
+root = x.parse(sys.argv[1]).getroot()
+print(len(root.findall("*/testcase")), len(root.findall("*/testcase/failure")), len(root.findall("*/testcase/skipped")))' "$tmp/all.xml")" "6 3 1"
+rm "$project"/tests/cli/{bad,broken,skipping}.sh
+
+a_test late test '# limit: 1 s' <<<'echo "ok 1 - it begins"; sleep 1000'
+run cli late
+is "a test that does not end is ended" "$status" 1
+holds "… and said" grep -q "no end within" "$tmp/out"
+is "… and nothing is left of it" "$(pgrep -fc "$project/tests/cli/late.sh")" 0
+rm "$project/tests/cli/late.sh"
+
+a_test leaving test '' <<<'sleep 1000 & echo $! >"$OLD/left"; touch "${TMPDIR:-/tmp}/file"; echo "ok 1 - x"; echo "1..1"'
+OLD=$project run cli leaving
+is "a process that a test leaves is ended" "$(kill -0 "$(cat "$project/left")" 2>&1 | grep -c 'No such process')" 1
+holds "… and said" grep -q 'left behind: sleep' "$project/build/tap/cli_leaving.log"
+is "… and its files" "$(find /tmp -maxdepth 3 -path '*cresset-tests-*' -name file 2>/dev/null | wc -l)" 0
+
+a_test own test '' <<<'[ ! -e "${TMPDIR:-/tmp}/mark" ] && touch "${TMPDIR:-/tmp}/mark" && [ "$CRESSET_CACHE" != "" ] && [ "$CRESSET_AGENT" != "" ] && echo "ok 1 - x"; echo "1..1"'
+run cli own --repeat 3
+is "each run has files of its own" "$status" 0
+holds "runs are counted, with their times" grep -Eq '^cli_own +3 +0 +[0-9.]+ +[0-9.]+$' "$tmp/out"
+holds "… all of them" grep -q '^0 of 3 runs failed' "$tmp/out"
+
+a_test waiting test '' <<<'echo $$ >"$OLD/waiting"; sleep 1000'
+(cd "$project" && OLD=$project BUILD=build exec tests/run cli waiting >/dev/null 2>&1) &
+runner=$!
+pids+=("$runner")
+for _ in $(seq 1200); do [ -s "$project/waiting" ] && break; sleep 0.05; done
+kill -INT "$runner"
+wait "$runner"
+is "interrupted, it ends with 130" $? 130
+is "… and its test, too" "$(kill -0 "$(cat "$project/waiting")" 2>&1 | grep -c 'No such process')" 1
+
+sed -i 's/^# tier: .*//' "$project/tests/cli/own.sh"
+run test
+is "a test without a tier is refused" "$status $(grep -c "no line 'tier:" "$tmp/err")" "1 1"
+finish
