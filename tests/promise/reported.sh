@@ -27,4 +27,29 @@ for i in 1 2; do gcc -O1 -Wl,--build-id=0x00000000000000000000000000000000000000
 is "ids of zeros are none: the first" "$(of_comm zero1 <"$tmp/zero.folded")" "parse_request write_reply"
 is "… and the second" "$(of_comm zero2 <"$tmp/zero.folded")" "check_auth parse_request write_reply"
 is "… nothing is said" "$(grep -c "build id" "$tmp/err")" 0
+
+# --- perf.data: a program that was replaced while it ran, or before perf looked
+if command -v perf >/dev/null; then
+	gcc -O1 -o "$tmp/old" "$given/replaced-binary-old.c"
+	gcc -O1 -o "$tmp/new" "$given/replaced-binary-new.c"
+	cp "$tmp/old" "$tmp/app"
+	export tmp
+	perf record -q -F 499 -g -o "$tmp/replaced.data" -- sh -c '"$tmp/app" 2 & sleep 1; cp "$tmp/new" "$tmp/app.new"; mv "$tmp/app.new" "$tmp/app"; wait' >/dev/null 2>&1
+	"$cresset" -q convert "$tmp/replaced.data" -o "$tmp/replaced.folded" 2>/dev/null
+	is "perf.data: replaced: no names of the new file" "$(grep '^app;' "$tmp/replaced.folded" | functions)" ""
+	holds "… addresses in the old one" grep -q '^app;.*app (deleted)+0x' "$tmp/replaced.folded"
+	rm "$tmp/app"
+	cp "$tmp/old" "$tmp/app"
+	"$tmp/app" 60 &
+	pids+=($!)
+	until_comm $! app
+	cp "$tmp/new" "$tmp/app.new"
+	mv "$tmp/app.new" "$tmp/app"
+	perf record -q -F 499 -g -p $! -o "$tmp/deleted.data" -- sleep 1 >/dev/null 2>&1
+	"$cresset" -q convert "$tmp/deleted.data" -o "$tmp/deleted.folded" 2>/dev/null
+	is "perf.data: deleted: no names of the new file" "$(functions <"$tmp/deleted.folded")" ""
+	holds "… addresses in the old one" grep -q 'app (deleted)+0x' "$tmp/deleted.folded"
+else
+	skip "perf.data of a replaced file" "there is no perf"
+fi
 finish

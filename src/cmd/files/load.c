@@ -4,6 +4,7 @@
 #include "cmd/cli/cmd.h"
 #include "cmd/files/names_env.h"
 #include "collect/kernel/sampler_opts.h"
+#include "collect/process/local_file.h"
 #include "collect/resolve/local.h"
 #include "format/common/format.h"
 #include "format/formats.h"
@@ -71,6 +72,7 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 	struct format_here here = { .host = host.nodename,
 				    .code_name = local_code_name,
 				    .ctx = &code,
+				    .is_replaced = local_file_is_replaced,
 				    .walk_stack = local_stacks_walk,
 				    .stacks = &stacks };
 	int rc = format_read_file_here(path, as, profile_sink(p), &here, &used, err);

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* A file system that does not report generations is trusted. */
@@ -19,6 +21,22 @@ static bool is_generation(int fd, uint64_t generation)
 	unsigned now = 0;
 
 	return !generation || ioctl(fd, FS_IOC_GETVERSION, &now) || now == generation;
+}
+
+bool local_file_is_replaced(const char *path, uint32_t dev_major, uint32_t dev_minor,
+			    uint64_t inode, uint64_t generation)
+{
+	struct stat st;
+
+	if (*path != '/' || stat(path, &st) < 0 || st.st_dev != makedev(dev_major, dev_minor))
+		return false;
+	if (st.st_ino != inode)
+		return true;
+	int fd = generation ? plain_file_open(path, &st) : -1;
+	bool same = fd < 0 || is_generation(fd, generation);
+	if (fd >= 0)
+		close(fd);
+	return !same;
 }
 
 static bool is_same(const struct local_file *f, int fd)

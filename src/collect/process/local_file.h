@@ -7,6 +7,7 @@
 #ifndef CRESSET_COLLECT_PROCESS_LOCAL_FILE_H
 #define CRESSET_COLLECT_PROCESS_LOCAL_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct local_file {
@@ -16,6 +17,12 @@ struct local_file {
 	/* 0: unknown. Without a build id and an inode the file at the path is trusted. */
 	uint64_t inode, generation;
 };
+
+/* Whether another file is at a path than the one recorded there: another inode of the same device,
+ * or another generation of it. Where devices of inodes are not those of stat (overlayfs, btrfs)
+ * this is not known, and false. generation 0: unknown. */
+bool local_file_is_replaced(const char *path, uint32_t dev_major, uint32_t dev_minor,
+			    uint64_t inode, uint64_t generation);
 
 /* Opens it for reading. home: where .debug may be; NULL: not searched. -ESTALE: it is another file;
  * else -errno. */

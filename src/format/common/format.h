@@ -79,6 +79,10 @@ struct format_here {
 	 * until the next call. */
 	const char *(*code_name)(void *ctx, uint32_t pid, uint64_t addr);
 	void *ctx;
+	/* Whether another file is now at the path of one that was mapped. dev, inode and generation
+	 * (0: unknown) are the recorded ones. NULL: not known. */
+	bool (*is_replaced)(const char *path, uint32_t dev_major, uint32_t dev_minor,
+			    uint64_t inode, uint64_t generation);
 	/* Unwinds a stack using the files it ran in. NULL: no stack is unwound. */
 	struct user_walk (*walk_stack)(void *stacks, const struct user_stack *s);
 	void *stacks;

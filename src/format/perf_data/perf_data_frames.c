@@ -38,6 +38,7 @@ void pd_frames_done(struct pd_frames *f)
 {
 	vec_done(&f->objects);
 	map_done(&f->object_index);
+	map_done(&f->replaced);
 	arena_done(&f->paths);
 	vec_done(&f->stack);
 }
@@ -100,37 +101,66 @@ static bool is_code(const char *name, size_t len)
 	return false;
 }
 
-static void object_take_build_id(struct pd_frames *f, struct pd_object *o,
-				 const struct pd_mapped *m)
+static bool is_of_this_host(const struct pd_frames *f)
 {
-	const struct pd_build_id *b = pd_info_find_build_id(f->info, m->name, m->name_len);
+	return f->here && f->info->host && strcmp(f->info->host, f->here->host) == 0;
+}
+
+/* Whether the file was replaced while it was mapped. perf reads its table of build ids at the end
+ * of a recording, by path: the id is then that of the new file. */
+static bool is_replaced(struct pd_frames *f, const struct pd_mapped *m)
+{
+	if (!m->inode || !is_of_this_host(f) || !f->here->is_replaced)
+		return false;
+	const uint32_t *known = map_get(&f->replaced, m->identity);
+	if (known)
+		return *known;
+	const char *path = arena_dup(&f->paths, m->name, m->name_len);
+	bool is = f->here->is_replaced(path, m->dev_major, m->dev_minor, m->inode, m->generation);
+	map_put(&f->replaced, m->identity, is);
+	return is;
+}
+
+static void object_take_build_id(struct pd_frames *f, struct pd_object *o,
+				 const struct pd_mapped *m, bool is_deleted)
+{
+	const struct pd_build_id *b =
+		is_deleted ? NULL : pd_info_find_build_id(f->info, m->name, m->name_len);
 	const uint8_t *id = m->build_id ? m->build_id : b ? b->id : NULL;
 	o->build_id_len = m->build_id ? m->build_id_len : b ? b->len : 0;
-	if (id)
+	if (id && build_id_is_valid(id, o->build_id_len))
 		memcpy(o->build_id, id, o->build_id_len);
+	else
+		o->build_id_len = 0;
 	o->identity = o->build_id_len ? 0 : m->identity;
 	o->inode = m->inode;
 	o->generation = m->generation;
 }
 
+/* A deleted or replaced file is called "app (deleted)": nothing is looked up at its path. */
 uint32_t pd_object_of_file(struct pd_frames *f, const struct pd_mapped *m)
 {
 	static const char deleted[] = " (deleted)";
 	struct pd_object o = { .kind = PD_FILE, .mapping = MAPPING_NONE };
 	size_t len = m->name_len, end = sizeof deleted - 1;
-	object_take_build_id(f, &o, m);
-	if (len > end && memcmp(m->name + len - end, deleted, end) == 0)
-		len -= end;
+	bool is_marked = len > end && memcmp(m->name + len - end, deleted, end) == 0;
+	bool is_deleted = is_marked || is_replaced(f, m);
+	struct buf name = { 0 };
+	len -= is_marked ? end : 0;
+	object_take_build_id(f, &o, m, is_deleted);
 	if (!o.build_id_len && is_code(m->name, len)) {
 		o.kind = PD_CODE;
 		o.identity = 0;
-		len = 0;
+	} else {
+		buf_add(&name, m->name, len);
+		buf_adds(&name, is_deleted ? deleted : "");
 	}
-	o.name = f->sink->ops->string(f->sink, m->name, len);
+	o.name = f->sink->ops->string(f->sink, buf_cstr(&name), name.len);
 	size_t n = f->objects.n;
 	uint32_t i = object_intern(f, &o);
 	if (f->objects.n > n)
-		f->objects.v[i].path = arena_dup(&f->paths, m->name, len);
+		f->objects.v[i].path = arena_dup(&f->paths, name.len ? name.data : "", name.len);
+	buf_done(&name);
 	return i;
 }
 
@@ -174,7 +204,7 @@ static uint32_t module_name(struct pd_frames *f, const char *path, size_t len)
 static bool add_module(struct pd_frames *f, const struct pd_mapped *m, uint64_t start, uint64_t end)
 {
 	struct pd_object o = { .kind = PD_MODULE, .start = start, .mapping = MAPPING_NONE };
-	object_take_build_id(f, &o, m);
+	object_take_build_id(f, &o, m, false);
 	o.name = module_name(f, m->name, m->name_len);
 	struct pd_map map = { start, end, 0, object_intern(f, &o) };
 	return map.object != UINT32_MAX && pd_world_map_kernel(f->world, &map);
@@ -191,7 +221,7 @@ static bool add_text(struct pd_frames *f, const struct pd_mapped *m, uint64_t st
 	if (!text || end <= start)
 		return true;
 	plain.name_len = close ? close + 1 - m->name : (ptrdiff_t)m->name_len;
-	object_take_build_id(f, &o, &plain);
+	object_take_build_id(f, &o, &plain, false);
 	o.name = sink_string(f->sink, "[kernel]");
 	f->text_object = object_intern(f, &o);
 	f->text_start = start;
@@ -258,8 +288,7 @@ static uint32_t kernel_frame(struct pd_frames *f, uint64_t addr)
 static uint32_t code_frame(struct pd_frames *f, uint32_t pid, uint64_t addr)
 {
 	const struct format_here *here = f->here;
-	bool is_here = here && f->info->host && strcmp(f->info->host, here->host) == 0;
-	const char *name = is_here ? here->code_name(here->ctx, pid, addr) : NULL;
+	const char *name = is_of_this_host(f) ? here->code_name(here->ctx, pid, addr) : NULL;
 	if (!name)
 		return unknown_frame(f, FRAME_JIT, "[anon]");
 	return named_frame(f, FRAME_JIT, sink_string(f->sink, name), "");

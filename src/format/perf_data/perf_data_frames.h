@@ -98,6 +98,7 @@ struct pd_frames {
 	const struct format_here *here; /* may be NULL */
 	VEC(struct pd_object) objects;
 	struct map object_index;
+	struct map replaced; /* identity → whether another file is at its path here */
 	struct arena paths;
 	/* The kernel's own code, if known. */
 	uint64_t text_start, text_end, text_shift;
@@ -116,6 +117,7 @@ struct pd_mapped {
 	const uint8_t *build_id; /* NULL: see the table of build ids */
 	uint8_t build_id_len;
 	uint64_t identity, inode, generation; /* 0: unknown */
+	uint32_t dev_major, dev_minor;        /* of the inode */
 };
 
 /* Return the id of an object, adding it if new; UINT32_MAX beyond PD_MAX_OBJECTS. */

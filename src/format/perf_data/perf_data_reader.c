@@ -70,6 +70,8 @@ static void read_file_id(struct wire *w, uint16_t misc, struct pd_mapped *m)
 		return;
 	}
 	uint64_t dev = wire_u64(&id), ino = wire_u64(&id), generation = wire_u64(&id);
+	m->dev_major = (uint32_t)dev;
+	m->dev_minor = dev >> 32;
 	m->inode = ino;
 	m->generation = generation;
 	m->identity = ino ? hash_mix(hash_mix(dev, ino), generation) : 0;

@@ -14,7 +14,7 @@ START_TEST(every_record_becomes_what_it_means)
 	struct profile *p = read_recording(false, false);
 	ck_assert_uint_eq(p->samples.n, 4);
 	ck_assert_str_eq(stack_text(p, 0),
-			 "/usr/bin/app+0x1100;/lib/libc.so.6+0x26010;[unknown]@[kernel];"
+			 "/usr/bin/app+0x1100;/lib/libc.so.6 (deleted)+0x26010;[unknown]@[kernel];"
 			 "bpf_prog_6deef7357e7b4530_on_cpu@[bpf];[nf_nat]+0x1f;"
 			 "[kernel]+0xffffffff81000100");
 	/* 0x1234 - 1 is nowhere. */
@@ -232,6 +232,46 @@ static const char *jit_name(void *ctx, uint32_t pid, uint64_t addr)
 	return pid == 10 && addr == 0x7f1000000010 ? "jitted" : NULL;
 }
 
+static bool is_replaced(const char *path, uint32_t dev_major, uint32_t dev_minor, uint64_t inode,
+			uint64_t generation)
+{
+	ck_assert_str_eq(path, "/lib/a.so");
+	(void)generation;
+	(void)dev_major;
+	(void)dev_minor;
+	return inode == 1;
+}
+
+/* perf reads its table of build ids when the recording ends: that of a replaced file is the new
+ * one's. */
+START_TEST(replaced_files_have_no_names)
+{
+	static const char *const hosts[] = { "db7", "db8" };
+	for (int i = 0; i < 2; i++) {
+		struct format_here here = { .host = hosts[i],
+					    .code_name = jit_name,
+					    .is_replaced = is_replaced };
+		struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
+		pdf_mmap2(&f, 10, 0x1000, 0x1000, 0, "/lib/a.so", NULL, 1, 0);
+		pdf_mmap2(&f, 11, 0x1000, 0x1000, 0, "/lib/a.so", NULL, 2, 0);
+		put_at(&f, 10, 10, 5, 0x1010);
+		put_at(&f, 11, 11, 6, 0x1010);
+		struct buf file = pdf_file(&f, &clock_event, 1);
+		struct input *in;
+		struct profile *p = profile_new();
+		ck_assert_int_eq(input_open_memory(file.data, file.len, &in, NULL), 0);
+		ck_assert_int_eq(perf_data_read_here(in, profile_sink(p), &here, NULL), 0);
+		ck_assert_str_eq(stack_text(p, 0),
+				 i ? "/lib/a.so+0x10" : "/lib/a.so (deleted)+0x10");
+		ck_assert_str_eq(stack_text(p, 1), "/lib/a.so+0x10");
+		input_close(in);
+		profile_free(p);
+		buf_done(&file);
+		buf_done(&f.data);
+	}
+}
+END_TEST
+
 /* Only for recordings of this machine. */
 START_TEST(code_made_at_run_time_is_asked_for)
 {
@@ -320,5 +360,5 @@ END_TEST
 UNIT_MAIN("perf_data", every_record_becomes_what_it_means, byte_order_and_way_change_nothing,
 	  compressed_records_are_the_same, a_killed_recording_is_read, cut_anywhere,
 	  any_byte_changed, losses_and_passed_over_data, build_ids_of_the_table,
-	  code_made_at_run_time_is_asked_for, headers_that_cannot_be, damage_in_the_middle,
-	  other_files_are_left_alone)
+	  replaced_files_have_no_names, code_made_at_run_time_is_asked_for, headers_that_cannot_be,
+	  damage_in_the_middle, other_files_are_left_alone)

@@ -188,10 +188,11 @@ START_TEST(a_stack_is_handed_to_be_walked)
 	put_walked(&f, PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64, 4, 16, NULL);
 	put_walked(&f, PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_64, 4, 32, kernel);
 	struct profile *p = read_walked(pdf_file(&f, &e, 1), &w);
-	ck_assert_str_eq(stack_text(p, 0), "[truncated: fake];[unknown]@[anon];/bin/app+0x20");
-	ck_assert_str_eq(stack_text(p, 1), "/bin/app+0x30;[unknown];[unknown]@[anon];"
-					   "/bin/app+0x20;[kernel]+0xffffffff81000008");
-	ck_assert_str_eq(w.files, " /bin/app:7 memory:0 none:0 /bin/app:7");
+	ck_assert_str_eq(stack_text(p, 0),
+			 "[truncated: fake];[unknown]@[anon];/bin/app (deleted)+0x20");
+	ck_assert_str_eq(stack_text(p, 1), "/bin/app (deleted)+0x30;[unknown];[unknown]@[anon];"
+					   "/bin/app (deleted)+0x20;[kernel]+0xffffffff81000008");
+	ck_assert_str_eq(w.files, " /bin/app (deleted):7 memory:0 none:0 /bin/app (deleted):7");
 	ck_assert_int_eq(w.last.machine, USER_MACHINE_X86_64);
 	ck_assert_uint_eq(w.last.has_regs, 0x1f0);
 	for (int i = 4; i <= 8; i++)
@@ -213,7 +214,7 @@ START_TEST(user_states_that_are_odd)
 	struct profile *p = read_walked(pdf_file(&f, &e, 1), &w);
 	ck_assert_int_eq(w.last.machine, USER_MACHINE_X86);
 	ck_assert_uint_eq(w.last.stack_bytes, 0);
-	ck_assert_str_eq(stack_text(p, 0), "[truncated: fake];/bin/app+0x20");
+	ck_assert_str_eq(stack_text(p, 0), "[truncated: fake];/bin/app (deleted)+0x20");
 	profile_free(p);
 	/* More used than available; then complete. */
 	put_walked(&f, PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64, 4, UINT64_MAX, NULL);
