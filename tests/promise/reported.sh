@@ -28,6 +28,13 @@ is "ids of zeros are none: the first" "$(of_comm zero1 <"$tmp/zero.folded")" "pa
 is "… and the second" "$(of_comm zero2 <"$tmp/zero.folded")" "check_auth parse_request write_reply"
 is "… nothing is said" "$(grep -c "build id" "$tmp/err")" 0
 
+# --- a stripped library with an exported symbol of size 0, and other code behind it
+gcc -O1 -shared -fPIC -s -o "$tmp/libsizeless.so" "$given/sizeless-dynsym-lib.c" -Wl,--unresolved-symbols=ignore-all
+gcc -O1 -rdynamic -o "$tmp/host" "$given/sizeless-dynsym-main.c" -Wl,--no-as-needed "$tmp/libsizeless.so" -Wl,-rpath,"$tmp"
+"$cresset" record --no-progress -F 499 -o "$tmp/sizeless.folded" -- "$tmp/host" 1 2>/dev/null
+is "a symbol without size has no other code" "$(functions <"$tmp/sizeless.folded")" ""
+holds "… which has addresses" grep -q 'libsizeless.so+0x' "$tmp/sizeless.folded"
+
 # --- perf.data: a program that was replaced while it ran, or before perf looked
 if command -v perf >/dev/null; then
 	gcc -O1 -o "$tmp/old" "$given/replaced-binary-old.c"

@@ -331,7 +331,8 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	} else if (add_debug_file(e, main, locate, ctx, &bad) > 0) {
 		e->base.origin = "debug file";
 	} else {
-		e->base.origin = add_debugdata(e, main, &bad) > 0 ? ".gnu_debugdata" : ".dynsym";
+		e->symbols.is_partial = add_debugdata(e, main, &bad) == 0;
+		e->base.origin = e->symbols.is_partial ? ".dynsym" : ".gnu_debugdata";
 		add_dynamic(e, main, &bad);
 	}
 	elf_symbols_add_plt(&e->symbols, main);

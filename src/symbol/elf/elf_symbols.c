@@ -350,7 +350,9 @@ static void symbols_close_ends(struct elf_symbols *s, const struct elf_layout *l
 	for (size_t i = 0; i < s->v.n; i++) {
 		struct elf_symbol *sym = &s->v.v[i];
 		sym->nested = sym->addr < reach;
-		if (sym->size == 0) {
+		if (sym->size == 0 && s->is_partial) {
+			sym->size = 1;
+		} else if (sym->size == 0) {
 			uint64_t end = elf_layout_code_end(layout, sym->addr);
 			if (i + 1 < s->v.n)
 				end = lower(end, s->v.v[i + 1].addr);

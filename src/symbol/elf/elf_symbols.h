@@ -4,7 +4,8 @@
  * Tables are added one by one, then elf_symbols_finish sorts, keeps one name per address and sets
  * missing sizes. Names are preferred in this order: global, weak, local; then a typed function
  * over a bare label, then one without leading underscore, then the shortest. A function without
- * size reaches to the next one or to the end of its section; a label without size inside a
+ * size reaches to the next one or to the end of its section, but in a table of exported functions
+ * only it has one byte, its own address; a label without size inside a
  * function is a jump target and not a name. Addresses outside all functions have no name. */
 #ifndef CRESSET_SYMBOL_ELF_ELF_SYMBOLS_H
 #define CRESSET_SYMBOL_ELF_ELF_SYMBOLS_H
@@ -54,6 +55,7 @@ struct elf_symbols { /* zeroed = empty */
 	VEC(struct elf_symbol) v;
 	VEC(struct elf_names) names;
 	uint64_t skipped; /* functions that could not be read */
+	bool is_partial;  /* exported functions only: the code behind one may be that of others */
 };
 
 /* A symbol table in a file, by its section or by PT_DYNAMIC. */

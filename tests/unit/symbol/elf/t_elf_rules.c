@@ -120,6 +120,26 @@ START_TEST(assembly_labels)
 }
 END_TEST
 
+/* Without local symbols the code behind an exported symbol without size may be anybody's. */
+START_TEST(exported_symbols_without_size)
+{
+	static const char source[] = ".globl f, g\n.type f,@function\n.type g,@function\n"
+				     "f: .skip 8\nlocal: .skip 8\ng: .skip 16\n.size g, 8\n";
+	struct made all = make_with("", "-shared", source);
+	ck_assert_str_eq(at(&all, 16), "f");
+	ck_assert_str_eq(at(&all, 20), "f");
+	unmake(&all);
+	struct made m = make_with("", "-shared -s", source);
+	ck_assert_str_eq(at(&m, 16), "f");
+	ck_assert_str_eq(at(&m, 17), "");
+	ck_assert_str_eq(at(&m, 24), "");
+	ck_assert_str_eq(at(&m, 32), "g");
+	ck_assert_str_eq(at(&m, 39), "g");
+	ck_assert_str_eq(at(&m, 40), "");
+	unmake(&m);
+}
+END_TEST
+
 START_TEST(nested_functions)
 {
 	struct made m = make(FUNCTION(
@@ -465,6 +485,7 @@ END_TEST
 #else
 #define ONLY_X86_64
 #endif
-UNIT_MAIN("elf_rules", sizes_are_ends, assembly_labels, nested_functions, one_name_per_address,
-	  names_are_demangled_and_cut, big_endian, versions_are_dropped, no_section_headers,
-	  odd_files, cut_files, changed_files, absurd_tables, files_shrink_while_open ONLY_X86_64)
+UNIT_MAIN("elf_rules", sizes_are_ends, assembly_labels, exported_symbols_without_size,
+	  nested_functions, one_name_per_address, names_are_demangled_and_cut, big_endian,
+	  versions_are_dropped, no_section_headers, odd_files, cut_files, changed_files,
+	  absurd_tables, files_shrink_while_open ONLY_X86_64)
