@@ -18,7 +18,7 @@ done
 # FUNCTION: "loose 1 1" if both sides have samples of it.
 matched() { jq -r --arg f "$1" '.rows[] | select(.function == $f) | "\(.match) \(.older_total > 0) \(.newer_total > 0)"' "$tmp/out.json"; }
 
-"$cresset" diff "$tmp/old.cresset" "$tmp/new.cresset" --json --fail-on 20 >"$tmp/out.json"
+"$cresset" diff "$tmp/old.cresset" "$tmp/new.cresset" --json --top 0 --fail-on 20 >"$tmp/out.json"
 is "two directories: nothing grew by 20 points" $? 0
 for f in main w_a w_b; do
 	is "… $f is one function" "$(matched $f)" "loose true true"
@@ -26,7 +26,7 @@ done
 is "… in the other directory" "$(jq -r '.rows[] | select(.function == "w_a") | .older_file' "$tmp/out.json")" "$tmp/old/prog.c"
 "$cresset" diff "$tmp/old.cresset" "$tmp/new.cresset" --fail-on 20 --strict >"$tmp/out" 2>"$tmp/err"
 is "… strictly they are two" $? 10
-"$cresset" diff "$tmp/old.cresset" "$tmp/bare.cresset" --json --fail-on 20 >"$tmp/out.json"
+"$cresset" diff "$tmp/old.cresset" "$tmp/bare.cresset" --json --top 0 --fail-on 20 >"$tmp/out.json"
 is "stripped: nothing grew by 20 points" $? 0
 is "… what has no name is one function" "$(matched '[no names]')" "no-names true true"
 is "… its names are those of the older side" "$(matched w_a)" ""
