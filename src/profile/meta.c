@@ -95,7 +95,7 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			    "", 0 },
 	[LOSS_CODE_UNREAD] = { "code_unread",
 			       "frames of code made at run time whose perf map or jitdump was "
-			       "given up",
+			       "given up, or is that of another program",
 			       "", 0 },
 	[LOSS_INPUT_CUT] = { "input_cut", "slices of the input cut where they overlap another one",
 			     "", 0, .is_input = 1 },

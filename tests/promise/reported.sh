@@ -35,6 +35,21 @@ gcc -O1 -rdynamic -o "$tmp/host" "$given/sizeless-dynsym-main.c" -Wl,--no-as-nee
 is "a symbol without size has no other code" "$(functions <"$tmp/sizeless.folded")" ""
 holds "… which has addresses" grep -q 'libsizeless.so+0x' "$tmp/sizeless.folded"
 
+# --- a perf map of an earlier process of this pid, or from before an exec
+jit_names() { grep -ohE '(name_of_a_dead_process|before_exec|after_exec|\[anon\])' "$1" | sort | uniq -c | awk '{ print $2 }' | xargs; }
+counted() { grep -c "frames of code made at run time whose perf map or jitdump was given up" "$tmp/err"; }
+gcc -O1 -o "$tmp/stale" "$given/stale-perf-map.c" 2>/dev/null
+"$cresset" record --no-progress -F 499 -o "$tmp/stale.folded" -- "$tmp/stale" stale 1 2>"$tmp/err"
+is "a map older than the process is not used" "$(jit_names "$tmp/stale.folded")" "[anon]"
+is "… which is counted" "$(counted)" 1
+"$cresset" record --no-progress -F 499 -o "$tmp/quiet.folded" -- "$progs/jit_exec" 0.7 quiet 2>"$tmp/err"
+is "a map from before an exec names samples from before it" "$(jit_names "$tmp/quiet.folded")" "[anon] before_exec"
+is "… the others are counted" "$(counted)" 1
+"$cresset" record --no-progress -F 499 -o "$tmp/after.folded" -- "$progs/jit_exec" 0.7 after 2>"$tmp/err"
+# The second program writes its map over that of the first: the names of that are there only if they were read in time.
+holds "a map from after an exec names samples from after it" grep -q ';after_exec ' "$tmp/after.folded"
+holds "… not those from before it" grep -qE ';(\[anon\]|before_exec) ' "$tmp/after.folded"
+
 # --- perf.data: a program that was replaced while it ran, or before perf looked
 if command -v perf >/dev/null; then
 	gcc -O1 -o "$tmp/old" "$given/replaced-binary-old.c"

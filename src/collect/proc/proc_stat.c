@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
 	PROC_FILE_MAX_BYTES = 64 * 1024,
@@ -50,16 +52,35 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *out)
 	memcpy(got.name, open + 1, name_len);
 
 	char *rest = strndup(close + 2, text + len - (close + 2));
-	const char *flags = field(rest, 9), *threads = field(rest, 20);
+	const char *flags = field(rest, 9), *threads = field(rest, 20), *start = field(rest, 22);
 	if (flags && threads) {
 		got.state = rest[0];
 		got.is_kernel_thread = strtoul(flags, NULL, 10) & PF_KTHREAD;
 		got.threads = strtoul(threads, NULL, 10);
+		got.start_ticks = start ? strtoull(start, NULL, 10) : 0;
 		*out = got;
 	}
 	int rc = flags && threads ? 0 : -EBADMSG;
 	free(rest);
 	return rc;
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+int64_t proc_start_wall_ns(uint32_t pid)
+{
+	struct proc_stat st;
+
+	if (proc_stat_read(pid, &st) || !st.start_ticks)
+		return 0;
+	int64_t tick_ns = 1000000000ll / sysconf(_SC_CLK_TCK);
+	return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) + (int64_t)st.start_ticks * tick_ns;
 }
 
 int proc_stat_read(uint32_t pid, struct proc_stat *out)

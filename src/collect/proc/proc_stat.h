@@ -13,11 +13,16 @@ struct proc_stat {
 	char state;
 	bool is_kernel_thread;
 	uint32_t threads;
+	uint64_t start_ticks; /* since boot, by CLOCK_BOOTTIME; 0: unknown */
 };
 
 /* -EBADMSG when the text is malformed; *out is untouched on failure. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
 int proc_stat_read(uint32_t pid, struct proc_stat *out);
+
+/* Returns the wall clock's time in ns at which the process began, as the clocks are now, exact to a
+ * tick (10 ms); 0 when it is gone. */
+int64_t proc_start_wall_ns(uint32_t pid);
 
 /* Returns whether any thread of the process still runs: a main thread that has ended shows as a
  * zombie until the others have ended, too. */

@@ -48,6 +48,9 @@ struct process {
 	bool is_kernel_thread;
 	bool leader_gone; /* the main thread has ended; others may still run */
 	uint64_t exit_ns; /* when the last thread since then ended */
+	/* When it began to run its program: CLOCK_MONOTONIC of its fork or exec; 0: before that was
+	 * watched. */
+	uint64_t begun_ns;
 
 	/* Used by the resolver. */
 	uint64_t scanned_ns; /* last reading of its mappings from /proc */

@@ -137,7 +137,7 @@ static void remove_process(struct resolver *r, struct process *p)
 {
 	if (!r->asked.wait_exec)
 		gpu_live_end(&r->gpu_live, p->pid);
-	jit_close(&r->jits, p);
+	jit_close(&r->jits, p, 0);
 	traced_forget(&r->traced, p);
 	process_remove(&r->processes, p);
 }
@@ -305,10 +305,11 @@ static void apply_comm(struct resolver *r, const struct side_record *rec)
 	process_set_name(p, rec->name);
 	if (!rec->exec)
 		return;
-	jit_close(&r->jits, p);
+	jit_close(&r->jits, p, rec->time_ns);
 	traced_forget(&r->traced, p);
 	gpu_live_end(&r->gpu_live, p->pid);
 	process_exec(&r->processes, p);
+	p->begun_ns = rec->time_ns;
 }
 
 static void apply_fork(struct resolver *r, const struct side_record *rec)
@@ -318,8 +319,10 @@ static void apply_fork(struct resolver *r, const struct side_record *rec)
 	if (rec->pid == rec->ppid)
 		return;
 	if (old)
-		jit_close(&r->jits, old);
-	process_fork(&r->processes, rec->ppid, rec->pid);
+		jit_close(&r->jits, old, 0);
+	struct process *p = process_fork(&r->processes, rec->ppid, rec->pid);
+	if (p)
+		p->begun_ns = rec->time_ns;
 }
 
 static void apply_lost(struct resolver *r, const struct side_record *rec)

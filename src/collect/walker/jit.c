@@ -204,7 +204,7 @@ static const struct object *find_dump(const struct jit_table *t, const struct pr
 
 static void tell(struct jit_table *t, struct jit *j)
 {
-	struct code_process_head head = { .id = j->id, .pid = j->pid };
+	struct code_process_head head = { .id = j->id, .pid = j->pid, .begun_ns = j->begun_ns };
 	struct buf b = { 0 };
 
 	if (!j->process || (j->is_told && j->has_dump) || !has_worker(t))
@@ -227,6 +227,7 @@ static void send_asks(struct jit_table *t, struct jit *j, struct buf *asks)
 		.id = j->id,
 		.n = (asks->len - sizeof head) / sizeof(struct code_ask),
 		.is_last = !j->process,
+		.exec_ns = j->exec_ns,
 	};
 
 	memcpy(asks->data, &head, sizeof head);
@@ -484,13 +485,14 @@ void jit_settle(struct jit_table *t, uint32_t wait_ms)
 	}
 }
 
-void jit_close(struct jit_table *t, struct process *p)
+void jit_close(struct jit_table *t, struct process *p, uint64_t exec_ns)
 {
 	struct jit *j = p->jit;
 
 	if (!j)
 		return;
 	tell(t, j);
+	j->exec_ns = exec_ns;
 	j->process = NULL;
 	p->jit = NULL;
 	ask(t, j);
@@ -503,7 +505,9 @@ static struct jit *new_jit(struct jit_table *t, struct process *p)
 {
 	struct jit *j = xcalloc(1, sizeof *j);
 
-	*j = (struct jit){ .id = ++t->next_id, .process = p, .pid = p->pid };
+	*j = (struct jit){
+		.id = ++t->next_id, .process = p, .pid = p->pid, .begun_ns = p->begun_ns
+	};
 	if (proc_uid(p->pid, &j->uid))
 		j->uid = 0;
 	vec_push(&t->all, j);

@@ -10,6 +10,10 @@
  *
  *     pending ──asked──▶ asked ──answered──▶ the sink
  *
+ * A perf map is known by the pid only. One that was last written before the process began to run
+ * its program is of an earlier process or program, and one written after an exec is of the next:
+ * neither is used, and frames without a name are counted.
+ *
  * No call here waits longer than its timeout. Samples whose names do not come go to the sink
  * without, and are counted (LOSS_CODE_UNREAD). A process whose files block the worker for
  * JIT_STALL_NS is not asked about again, nor are others of its user for a while. */
@@ -43,6 +47,8 @@ struct jit { /* one per process */
 	uint32_t id;
 	struct process *process; /* NULL: ended, or runs another program */
 	uint32_t pid, uid;
+	uint64_t begun_ns,
+		exec_ns;  /* of the program whose code it is; 0: unknown, and it has ended */
 	bool is_told;     /* the worker knows it */
 	bool has_dump;    /* … and where its jitdump is */
 	bool is_left;     /* reading its files blocks, or ends the worker */
@@ -85,7 +91,8 @@ void jit_run(struct jit_table *t);
 void jit_ask_all(struct jit_table *t, uint32_t wait_ms);
 /* The same, and passes on the rest without names. */
 void jit_settle(struct jit_table *t, uint32_t wait_ms);
-/* Call it when the process ends, or runs another program: requests its last names. */
-void jit_close(struct jit_table *t, struct process *p);
+/* Call it when the process ends, or runs another program: requests its last names. exec_ns: when it
+ * began to run the other program, whose map has the same path; 0: it has ended. */
+void jit_close(struct jit_table *t, struct process *p, uint64_t exec_ns);
 
 #endif

@@ -26,6 +26,8 @@ enum {
 	SHARE = 100,
 	MAX_ANSWER_NS = 300000000, /* for one message */
 	SAVED_NS = 2000000000,     /* may be used at once */
+	/* Stamps of files are those of the last tick, and so are starts of processes. */
+	LATE_STAMP_NS = 20000000,
 };
 
 struct code_file {
@@ -40,7 +42,8 @@ struct code_process {
 	char *dump_path;
 	struct code_file map, dump;
 	struct allowance allowance;
-	uint64_t used_ns; /* last request */
+	uint64_t used_ns;      /* last request */
+	int64_t begun_wall_ns; /* 0: unknown */
 	size_t memory_bytes;
 };
 struct code_worker {
@@ -66,6 +69,12 @@ static void spend(struct code_worker *w, struct code_process *p, uint64_t ns)
 {
 	allowance_spend(&w->allowance, ns);
 	allowance_spend(&p->allowance, ns);
+}
+
+/* The wall clock's time of a moment, as the clocks are now. */
+static int64_t wall_of(uint64_t mono_ns)
+{
+	return (int64_t)clock_wall_ns() - (int64_t)clock_mono_ns() + (int64_t)mono_ns;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -217,6 +226,7 @@ static void take_process(struct code_worker *w, const struct stream_message *m)
 	p->head = h;
 	p->used_ns = clock_mono_ns();
 	free(p->dump_path);
+	p->begun_wall_ns = h.begun_ns ? wall_of(h.begun_ns) : proc_start_wall_ns(p->pid);
 	p->dump_path = xstrndup((const char *)m->payload + sizeof h, m->len - sizeof h);
 	look_for_files(p);
 	make_room(w, p);
@@ -293,9 +303,23 @@ static uint64_t skipped_in(const struct code_file *f)
 	return stats.skipped;
 }
 
-static void make_names(struct code_worker *w, struct code_process *p, bool is_last,
+/* Whether the perf map was last written while the process ran the program that is asked about.
+ * exec_ns: of the next one; 0: none. */
+static bool is_map_of_program(const struct code_process *p, uint64_t exec_ns)
+{
+	struct stat st;
+
+	if (p->map.fd < 0 || fstat(p->map.fd, &st) < 0)
+		return false;
+	int64_t mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	return mtime_ns + LATE_STAMP_NS >= p->begun_wall_ns &&
+	       (!exec_ns || mtime_ns <= wall_of(exec_ns));
+}
+
+static void make_names(struct code_worker *w, struct code_process *p, const struct code_ask_head *h,
 		       struct name_queue *g)
 {
+	bool is_last = h->is_last;
 	uint64_t begin_ns = clock_thread_ns();
 
 	if (!may_read(w, p)) {
@@ -305,7 +329,10 @@ static void make_names(struct code_worker *w, struct code_process *p, bool is_la
 	if (!is_last)
 		look_for_files(p);
 	name_from(g, &p->dump, is_last);
-	name_from(g, &p->map, is_last);
+	if (is_map_of_program(p, h->exec_ns))
+		name_from(g, &p->map, is_last);
+	else
+		g->given_up |= p->map.fd >= 0;
 	p->memory_bytes = log_bytes(&p->map) + log_bytes(&p->dump);
 	make_room(w, p);
 	spend(w, p, clock_thread_ns() - begin_ns);
@@ -347,7 +374,7 @@ static void take_ask(struct code_worker *w, const struct stream_message *m)
 	g.answers = xcalloc(h.n + 1, sizeof *g.answers);
 	if (p) {
 		p->used_ns = clock_mono_ns();
-		make_names(w, p, h.is_last, &g);
+		make_names(w, p, &h, &g);
 	}
 	answer(w, p, &h, &g);
 	map_done(&g.known);

@@ -36,15 +36,19 @@ struct code_process_head {
 	uint32_t maj, min;
 	uint32_t reserved;
 	uint64_t start, end, pgoff, ino;
+	uint64_t begun_ns; /* CLOCK_MONOTONIC of its fork or exec; 0: see /proc */
 };
 struct code_ask_head {
 	uint32_t id, n;
 	uint32_t is_last; /* the process has ended: nothing more is written */
 	uint32_t reserved;
+	uint64_t
+		exec_ns; /* CLOCK_MONOTONIC: from then on it runs another program; 0: it does not */
 };
 struct code_names_head {
 	uint32_t id, n;
-	uint32_t given_up; /* asks without an answer: their file cannot be read, or not in time */
+	uint32_t given_up; /* asks without an answer: their file is not of the process's program, or
+			    * cannot be read, or not in time */
 	uint32_t reserved;
 	uint64_t skipped; /* unreadable entries of its files so far */
 };

@@ -380,6 +380,7 @@ START_TEST(stat_lines)
 	ck_assert_str_eq(st.name, "a) b (c");
 	ck_assert_int_eq(st.state, 'S');
 	ck_assert_uint_eq(st.threads, 17);
+	ck_assert_uint_eq(st.start_ticks, 345);
 	ck_assert(!st.is_kernel_thread);
 	ck_assert_int_eq(proc_stat_parse(kthread, strlen(kthread), &st), 0);
 	ck_assert(st.is_kernel_thread);
