@@ -35,6 +35,25 @@ has "… are no CPU time" "cpu: 2.00 ms" "$out"
 ends "… but wall time" 0 report --type wall "$file"
 has "… the whole of it" "wall: 10.0 ms" "$out"
 
+# --- what is skipped is counted with its time
+skipped_ns() { "$cresset" -q report --json - 2>/dev/null | jq -c '[.meta.losses.input_skipped, .meta.losses_ns.input_skipped]'; }
+is "skipped slices of a trace" "$(skipped_ns <<<'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":9},{"ph":"X","name":"b","pid":1,"tid":1,"dur":5.5}]')" "[1,5500]"
+is "skipped samples of speedscope" "$(skipped_ns <<<'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"t","unit":"milliseconds","samples":[[0],[7]],"weights":[1,3]}]}')" "[1,3000000]"
+is "skipped samples of Firefox" "$(jq -c '.threads[0].samples.stack[1] = 99' $given/firefox-idle-as-cpu.json | skipped_ns)" "[1,8000000]"
+protoc --encode=perftools.profiles.Profile --proto_path=tests/golden/pprof tests/golden/pprof/profile.proto >"$tmp/odd.pb" 2>/dev/null <<'END' || rm -f "$tmp/odd.pb"
+string_table: ["", "wall", "microseconds", "f"]
+sample_type { type: 1 unit: 2 }
+sample { location_id: 1 value: 5 }
+sample { location_id: 9 value: 7 }
+location { id: 1 line { function_id: 1 } }
+function { id: 1 name: 3 }
+END
+if [ -s "$tmp/odd.pb" ]; then
+	is "skipped samples of pprof" "$(skipped_ns <"$tmp/odd.pb")" "[1,7000]"
+else
+	skip "skipped samples of pprof" "no protoc"
+fi
+
 # --- microseconds since 1970 with decimals
 is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json --unit ns | xargs)" \
 	"copy 500000 gemm 1000125 relu 2000100"

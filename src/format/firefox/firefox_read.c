@@ -420,9 +420,10 @@ static double fx_measure(const struct fx_tables *t, enum fx_measure m, size_t i,
 struct fx_giving {
 	struct fx_reader *f;
 	struct sample out;
-	double scale;                /* from weights to values, if there is no CPU time */
-	double cpu_unit_ns;          /* of threadCPUDelta; 0: not known */
-	double interval_ns;          /* 0: not known */
+	double scale;       /* from weights to values, if there is no CPU time */
+	double cpu_unit_ns; /* of threadCPUDelta; 0: not known */
+	double interval_ns; /* 0: not known */
+	enum fx_weight weight;
 	double covered_ns;           /* since the previous sample */
 	uint32_t cpu, wall, off_cpu; /* series; frame */
 	bool begun;                  /* threads without samples add no type */
@@ -483,6 +484,18 @@ static void fx_give_times(struct fx_giving *g, double weight, double delta)
 	fx_give_value(g, whole_ns);
 }
 
+/* Skips a sample, with the time that it stands for. */
+static void fx_skip(struct fx_giving *g, double weight)
+{
+	double unit_ns = g->weight == FX_TRACING_MS ? FX_NS_PER_MS
+			 : g->weight == FX_SAMPLES  ? g->interval_ns
+						    : 0;
+	g->f->budget.skipped++;
+	if (!isnan(weight) && unit_ns > 0)
+		g->f->sink->ops->loss_time(g->f->sink, LOSS_INPUT_SKIPPED,
+					   value_clamp(round(weight * unit_ns)));
+}
+
 static void fx_giving_init(struct fx_giving *g, struct fx_reader *f, const struct fx_thread *t)
 {
 	double interval_ms = f->processes.v[0]->interval_ms;
@@ -490,7 +503,8 @@ static void fx_giving_init(struct fx_giving *g, struct fx_reader *f, const struc
 	*g = (struct fx_giving){ .f = f,
 				 .out = { .pid = t->pid, .tid = t->tid, .cpu = SAMPLE_NO_ID },
 				 .scale = 1,
-				 .interval_ns = interval_ms * FX_NS_PER_MS };
+				 .interval_ns = interval_ms * FX_NS_PER_MS,
+				 .weight = t->tables.weight_type };
 	if (!f->type.is_said && t->tables.weight_type == FX_SAMPLES)
 		g->cpu_unit_ns = fx_cpu_unit_ns(
 			&t->tables,
@@ -516,7 +530,7 @@ static void fx_give_samples(struct fx_reader *f, const struct fx_thread *t,
 		g.out.stack =
 			row < 0 ? f->sink->ops->stack(f->sink, NULL, 0) : fx_stack(stacks, row);
 		if (g.out.stack == STACK_TREE_NONE || isnan(ns) || isnan(weight)) {
-			f->budget.skipped++;
+			fx_skip(&g, weight);
 			continue;
 		}
 		fx_begin(&g, t);

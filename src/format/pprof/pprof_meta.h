@@ -24,7 +24,8 @@ struct pprof_column {
 	struct type type;
 	uint32_t id; /* of the type in the sink */
 	int64_t period;
-	bool derived; /* the previous column times its period: gives no samples */
+	bool derived;    /* the previous column times its period: gives no samples */
+	int64_t unit_ns; /* of the values, in the file; 0: no time */
 };
 
 /* Takes a comment's text if it is one of ours. Returns false if it is not, or has an unknown

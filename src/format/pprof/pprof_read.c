@@ -5,6 +5,7 @@
 #include "format/pprof/pprof_meta.h"
 #include "format/pprof/pprof_tables.h"
 #include "profile/sink.h"
+#include "profile/units.h"
 
 #include <errno.h>
 #include <string.h>
@@ -224,6 +225,20 @@ static uint32_t new_type(struct pprof_reader *r, struct type *type, size_t colum
 	return id;
 }
 
+/* The unit as the file has it: a comment may have renamed it. */
+static void set_unit_ns(struct pprof_reader *r)
+{
+	char unit[32] = "";
+	for (size_t i = 0; i < r->n_columns; i++) {
+		struct cur text = pprof_text(&r->tables, r->sample_types.v[i].unit);
+		size_t len = cur_left(&text) < sizeof unit ? cur_left(&text) : 0;
+		memcpy(unit, text.p, len);
+		unit[len] = '\0';
+		struct unit_base u = unit_base_of(unit);
+		r->columns[i].unit_ns = u.base && strcmp(u.base, "nanoseconds") == 0 ? u.scale : 0;
+	}
+}
+
 /* Adds the types, and keeps the file's order if it is its own. A file with a derived column has our
  * writer's order. */
 static void set_types(struct pprof_reader *r)
@@ -291,6 +306,7 @@ static int read_file(struct pprof_reader *r, const char *name, struct err *err)
 	set_columns(r);
 	set_comments(r);
 	find_cpu_pair(r);
+	set_unit_ns(r);
 	set_types(r);
 	return read_samples(r, name, err);
 }

@@ -7,6 +7,7 @@
 #include "profile/series.h"
 #include "profile/sink.h"
 #include "profile/stack.h"
+#include "profile/sum.h"
 
 #include <string.h>
 
@@ -445,12 +446,28 @@ static void find_stacks(struct pprof_samples *s)
 	}
 }
 
+/* The time that a skipped sample stands for: that of its first column of times. */
+static void count_skipped(struct pprof_samples *s, const int64_t *values)
+{
+	for (size_t i = 0; i < s->n_columns; i++) {
+		if (!s->columns[i].unit_ns)
+			continue;
+		s->sink->ops->loss_time(s->sink, LOSS_INPUT_SKIPPED,
+					sum_mul(values[i], s->columns[i].unit_ns));
+		return;
+	}
+}
+
 static void give_pending(struct pprof_samples *s)
 {
 	find_stacks(s);
-	for (uint32_t i = 0; i < s->n_pending; i++)
-		if (!s->pending[i].is_bad)
-			give_sample(s, &s->pending[i], s->values.v + i * s->n_columns);
+	for (uint32_t i = 0; i < s->n_pending; i++) {
+		const int64_t *values = s->values.v + i * s->n_columns;
+		if (s->pending[i].is_bad)
+			count_skipped(s, values);
+		else
+			give_sample(s, &s->pending[i], values);
+	}
 	s->n_pending = 0;
 	vec_clear(&s->frames);
 	vec_clear(&s->values);

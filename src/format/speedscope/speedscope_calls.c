@@ -236,6 +236,8 @@ static void give_sum(struct giver *g, const struct speedscope_sum *sum)
 	uint32_t stack = stack_of(g, sum->call);
 	if (stack == STACK_BAD) {
 		g->c->skipped += sum->samples;
+		if (g->c->sources.v[sum->source].quantity == QUANTITY_TIME)
+			g->c->skipped_ns = sum_add(g->c->skipped_ns, amount_round(sum->value));
 		return;
 	}
 	struct amount value = sum->value;
@@ -271,6 +273,7 @@ static void give_intervals(struct giver *g)
 					 .cpu = SAMPLE_NO_ID };
 		if (sample.stack == STACK_BAD) {
 			c->skipped++;
+			c->skipped_ns = sum_add(c->skipped_ns, in->value_ns);
 			continue;
 		}
 		sample.series = give_series(g, source);
@@ -292,6 +295,7 @@ size_t speedscope_give(struct speedscope_calls *c, enum quantity first)
 		c->sink->ops->loss(c->sink, LOSS_INPUT_SCALED, g.scaled);
 	if (c->skipped)
 		c->sink->ops->loss(c->sink, LOSS_INPUT_SKIPPED, c->skipped);
+	c->sink->ops->loss_time(c->sink, LOSS_INPUT_SKIPPED, c->skipped_ns);
 	free(g.stacks);
 	vec_done(&g.path);
 	vec_done(&g.rows);

@@ -65,6 +65,7 @@ struct speedscope_calls {
 	VEC(struct speedscope_interval) intervals;
 	bool has_fractions[QUANTITIES];
 	uint64_t skipped;
+	int64_t skipped_ns; /* the time they stand for, as far as it is known */
 };
 
 void speedscope_calls_init(struct speedscope_calls *c, struct sink *sink);

@@ -37,6 +37,7 @@ struct trace_reader {
 	struct v8_profile sampled; /* samples and stackFrames; owners are tracks */
 	int64_t first_ns, last_ns; /* first > last: no time yet */
 	uint64_t n_slices, skipped;
+	int64_t skipped_ns; /* of slices, as far as it is known */
 	uint64_t summaries;
 	int64_t summaries_ns;
 };
@@ -99,6 +100,7 @@ static void trace_add_slice(struct trace_reader *t)
 	if (!e->has_ts || dur_ns < 0 || track == TRACE_NO_TRACK ||
 	    t->n_slices >= TRACE_MAX_EVENTS) {
 		t->skipped++;
+		t->skipped_ns = sum_add(t->skipped_ns, dur_ns > 0 ? dur_ns : 0);
 		return;
 	}
 	if (e->phase != 'E' || e->name.len)
@@ -400,6 +402,7 @@ static int trace_give(struct trace_reader *t, const char *name)
 	t->skipped += json_was_cut(t->json);
 	if (t->skipped)
 		t->sink->ops->loss(t->sink, LOSS_INPUT_SKIPPED, t->skipped);
+	t->sink->ops->loss_time(t->sink, LOSS_INPUT_SKIPPED, t->skipped_ns);
 	if (t->summaries) {
 		t->sink->ops->loss(t->sink, LOSS_INPUT_SUMMARY, t->summaries);
 		t->sink->ops->loss_time(t->sink, LOSS_INPUT_SUMMARY, t->summaries_ns);
