@@ -1,7 +1,6 @@
 /* jit_exec SECONDS after|quiet: runs code made at run time, at one address, in two programs of one
  * pid. The first writes a perf map that names it before_exec and runs it for SECONDS; then it executes
  * itself as the second, which does the same under the name after_exec, or, with quiet, writes no map. */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
