@@ -37,7 +37,10 @@ cp "$progs/dl" "$tmp/$me-dl"
 "$tmp/$me-dl" "$progs/plug" 0.6
 mkdir -p "$tmp/hidden"
 cp "$progs/burn" "$tmp/other"
-unshare -m -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/other' '$tmp/hidden/burn' && '$tmp/hidden/burn' $me-ns 0.6" >/dev/null
+# In a chroot whose root is not a mount point, unshare cannot keep mounts from spreading.
+spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
+# shellcheck disable=SC2086 # empty is nothing
+unshare -m $spread -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/other' '$tmp/hidden/burn' && '$tmp/hidden/burn' $me-ns 0.6" >/dev/null
 strip -o "$tmp/$me-bare" "$progs/known"
 "$tmp/$me-bare" "$me-bare" 1 >/dev/null
 dd if=/dev/zero of=/dev/null bs=1M count=50000 2>/dev/null
