@@ -4,12 +4,16 @@
 
 Prints one line: right wrong missing none unsure outside. right: the span that the thread had for sure at that moment; wrong: one that it did
 not have around that moment (of a wait: its middle); missing: no span though it had one, after the first that was seen; none: it had none, and none is said;
-unsure: the moment is too near to a change; outside: the moment is not in the log, and no span is said."""
+unsure: the moment is too near to a change; outside: the moment is not in the log, and no span is said.
+
+Standard error has the first samples that are wrong or missing, each with the lines of the log around it."""
 import bisect
 import csv
 import sys
 
 NEAR_NS = 300_000  # between the clocks of the two, and around the changes
+TOLD = 5  # samples that are printed
+AROUND = 3  # lines of the log on each side of such a sample
 
 
 def read_log(path):
@@ -38,26 +42,45 @@ def possible(log, starts, at):
     return states, sure
 
 
+def tell(what, sample, log):
+    """Prints a sample beside what its thread had around it, in ms from the sample's moment."""
+    time, length, tid, span = sample
+    at = time + length // 2
+    print(f"{what}: tid {tid} at {at}" + (f", the middle of {length / 1e6:.3f} ms" if length else "") + f": {' '.join(span or ['none'])}", file=sys.stderr)
+    nearest = bisect.bisect_right(log, (at,))
+    for start, end, state in log[max(nearest - AROUND, 0) : nearest + AROUND]:
+        print(f"    {(start - at) / 1e6:+10.3f} to {(end - at) / 1e6:+10.3f} ms: {' '.join(state or ['none'])}", file=sys.stderr)
+
+
+def judge(sample, log, starts, first):
+    """first: when the first span was seen"""
+    time, length, tid, span = sample
+    time += length // 2
+    mine = log.get(tid)
+    if not mine or not mine[0][0] - NEAR_NS <= time <= mine[-1][1] + NEAR_NS:
+        return "wrong" if span else "outside"
+    states, sure = possible(mine, starts[tid], time)
+    if not sure:
+        return "wrong" if span and span not in states else "unsure"
+    if span in states:
+        return "right" if span else "none"
+    if span:
+        return "wrong"
+    return "unsure" if first is None or time < first else "missing"
+
+
 def main():
     log = read_log(sys.argv[1])
     starts = {tid: [s[0] for s in states] for tid, states in log.items()}
-    samples = sorted((int(r["time"]) + int(r["length"]) // 2, int(r["tid"]), (r["trace_id"], r["span_id"]) if r["trace_id"] else None)
+    samples = sorted((int(r["time"]), int(r["length"]), int(r["tid"]), (r["trace_id"], r["span_id"]) if r["trace_id"] else None)
                      for r in csv.DictReader(open(sys.argv[2])))
-    first = min((time for time, _, span in samples if span), default=None)
+    first = min((time + length // 2 for time, length, _, span in samples if span), default=None)
     n = dict.fromkeys(["right", "wrong", "missing", "none", "unsure", "outside"], 0)
-    for time, tid, span in samples:
-        mine = log.get(tid)
-        if not mine or not mine[0][0] - NEAR_NS <= time <= mine[-1][1] + NEAR_NS:
-            n["wrong" if span else "outside"] += 1
-            continue
-        states, sure = possible(mine, starts[tid], time)
-        if not sure:
-            n["wrong" if span and span not in states else "unsure"] += 1
-        elif span not in states:
-            late = span is None and (first is None or time < first)
-            n["unsure" if late else "missing" if span is None else "wrong"] += 1
-        else:
-            n["right" if span else "none"] += 1
+    for sample in samples:
+        what = judge(sample, log, starts, first)
+        n[what] += 1
+        if what in ("wrong", "missing") and n["wrong"] + n["missing"] <= TOLD:
+            tell(what, sample, log.get(sample[2], []))
     print(*n.values())
 
 

@@ -1,10 +1,14 @@
 /* tests/live/prog/trace.h: threads that publish the span they work for, as OpenTelemetry's thread context has it (OTEP 4947), and a log of
  * when they had which.
  *
- *     PROGRAM NAME SECONDS LOG [lib=FILE] [late=SECONDS] [mode=spans|quiet|garbage|close|exec]
+ *     PROGRAM NAME SECONDS LOG [lib=FILE] [late=SECONDS] [gap=SECONDS] [mode=spans|quiet|garbage|close|exec]
  *
- * Lines of the log: tid, from and until when (Unix time, ns), trace, span; "- -": none. Of a moment between two lines either holds. "cpu IN
- * OUT" is the CPU time in spans and out of them, of the threads that only compute. */
+ * Lines of the log: tid, from and until when (Unix time, ns), trace, span; "- -": none. Of a moment between two lines either holds: a thread may
+ * lose its CPU there for long. So the last line of a thread is one without a span. "cpu IN OUT" is the CPU time in spans and out of them, of the
+ * threads that only compute.
+ *
+ * gap: how long some changes take, each between two lines. close: ends its library in the middle of a span; exec: becomes another program in the
+ * middle of a span. Both then compute as long again. */
 #include "process_context.h"
 
 #include <dlfcn.h>
@@ -34,6 +38,11 @@ static const char message[] = "\x0a\x1a\x0a\x18\x0a\x0cservice.name\x12\x08\x0a\
 			      "\x12\x2e\x0a\x1athreadlocal.schema_version\x12\x10\x0a\x0e"
 			      "tlsdesc_v1_dev";
 
+static struct options {
+	const char *name, *lib, *log, *mode, *program;
+	double seconds, late, gap;
+} options;
+
 /* --- the log ----------------------------------------------------------------------------------- */
 
 static int64_t now_ns(clockid_t clock)
@@ -42,6 +51,36 @@ static int64_t now_ns(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static void burn(int64_t ns)
+{
+	for (int64_t end_ns = now_ns(CLOCK_MONOTONIC) + ns; now_ns(CLOCK_MONOTONIC) < end_ns;)
+		for (volatile int i = 0; i < 200; i++)
+			;
+}
+
+/* From the monotonic clock, which samples have, to Unix time. Read once, so that a step of the Unix clock does not reach the log. */
+static int64_t unix_offset_ns;
+
+static void read_offset(void)
+{
+	int64_t best_ns = INT64_MAX;
+
+	for (int i = 0; i < 20; i++) {
+		int64_t before_ns = now_ns(CLOCK_MONOTONIC), unix_ns = now_ns(CLOCK_REALTIME),
+			took_ns = now_ns(CLOCK_MONOTONIC) - before_ns;
+
+		if (took_ns >= best_ns)
+			continue;
+		best_ns = took_ns;
+		unix_offset_ns = unix_ns - before_ns - took_ns / 2;
+	}
+}
+
+static int64_t log_ns(void)
+{
+	return now_ns(CLOCK_MONOTONIC) + unix_offset_ns;
 }
 
 struct interval {
@@ -73,10 +112,15 @@ static void name_span(const struct worker *w, uint32_t n, struct record *r)
 	memcpy(r->attributes, "\x00\x06/index", sizeof r->attributes);
 }
 
+/* Of each so many lines the first is followed by a gap. */
+enum { LINES_TO_A_GAP = 51 }; /* odd: of both kinds */
+
 static void log_state(struct worker *w, uint32_t n, int64_t start_ns)
 {
 	if (w->n < MAX_INTERVALS)
-		w->log[w->n++] = (struct interval){ start_ns, now_ns(CLOCK_REALTIME), n };
+		w->log[w->n++] = (struct interval){ start_ns, log_ns(), n };
+	if (options.gap > 0 && w->n % LINES_TO_A_GAP == 1)
+		burn(options.gap * 1e9);
 }
 
 static void write_log(FILE *f, const struct worker *w)
@@ -99,20 +143,9 @@ static void write_log(FILE *f, const struct worker *w)
 
 /* --- the threads ------------------------------------------------------------------------------- */
 
-static struct options {
-	const char *name, *lib, *log, *mode, *program;
-	double seconds, late;
-} options;
 static slot_fn *slot;
 
 #define FENCE atomic_signal_fence(memory_order_seq_cst)
-
-static void burn(int64_t ns)
-{
-	for (int64_t end_ns = now_ns(CLOCK_MONOTONIC) + ns; now_ns(CLOCK_MONOTONIC) < end_ns;)
-		for (volatile int i = 0; i < 200; i++)
-			;
-}
 
 static void spend(struct worker *w, int in_span, int64_t ns)
 {
@@ -138,7 +171,7 @@ static void by_pointer(struct worker *w, uint32_t n, struct record *two)
 	FENCE;
 	*slot() = r;
 	FENCE;
-	int64_t start_ns = now_ns(CLOCK_REALTIME);
+	int64_t start_ns = log_ns();
 	spend(w, 1, w->number == 3 ? 6000000 : 3000000 + n % 7 * 500000);
 	log_state(w, n, start_ns);
 	*slot() = NULL;
@@ -148,7 +181,7 @@ static void by_pointer(struct worker *w, uint32_t n, struct record *two)
 /* The pointer stays, and the record is written over; half written it may stay for long. */
 static void in_place(struct worker *w, uint32_t n, struct record *r)
 {
-	int64_t start_ns = now_ns(CLOCK_REALTIME);
+	int64_t start_ns = log_ns();
 
 	*slot() = r;
 	r->valid = 0;
@@ -162,7 +195,7 @@ static void in_place(struct worker *w, uint32_t n, struct record *r)
 	FENCE;
 	r->valid = 1;
 	FENCE;
-	start_ns = now_ns(CLOCK_REALTIME);
+	start_ns = log_ns();
 	spend(w, 1, w->number == 2 ? 50000 : 4000000);
 	log_state(w, n, start_ns);
 	FENCE;
@@ -200,7 +233,7 @@ static void *work(void *arg)
 	w->tid = syscall(SYS_gettid);
 	munmap(page + 4096, 4096);
 	for (uint32_t n = 1; now_ns(CLOCK_MONOTONIC) < until_ns; n++) {
-		int64_t start_ns = now_ns(CLOCK_REALTIME);
+		int64_t start_ns = log_ns();
 
 		if (strcmp(options.mode, "garbage") == 0) {
 			garbage(n, page);
@@ -216,6 +249,8 @@ static void *work(void *arg)
 		by_pointer(w, n, two);
 	}
 	*slot() = NULL;
+	FENCE;
+	log_state(w, 0, log_ns());
 	return NULL;
 }
 
@@ -232,8 +267,8 @@ static void open_library(void)
 		exit(1);
 }
 
-/* Leaves with a span that it has not ended. */
-static void leave(struct worker *w)
+/* Computes in a span that is not ended. */
+static void begin_span(struct worker *w)
 {
 	static struct record r;
 	int64_t start_ns;
@@ -242,18 +277,48 @@ static void leave(struct worker *w)
 	name_span(w, 1, &r);
 	r.valid = 1;
 	*slot() = &r;
-	start_ns = now_ns(CLOCK_REALTIME);
+	FENCE;
+	start_ns = log_ns();
 	burn(options.seconds * 1e9);
 	log_state(w, 1, start_ns);
-	if (strcmp(options.mode, "close") == 0)
-		dlclose(lib);
 }
 
-static void after_exec(void)
+static void compute_without(struct worker *w)
 {
-	execl(options.program, options.program, options.name, "2", options.log, "mode=nothing",
+	int64_t start_ns = log_ns();
+
+	w->tid = syscall(SYS_gettid);
+	burn(options.seconds * 1e9);
+	log_state(w, 0, start_ns);
+}
+
+static void close_library(struct worker *w)
+{
+	begin_span(w);
+	if (lib)
+		dlclose(lib);
+	compute_without(w);
+}
+
+static void exec_another(void)
+{
+	char seconds[32];
+
+	snprintf(seconds, sizeof seconds, "%g", options.seconds);
+	execl(options.program, options.program, options.name, seconds, options.log, "mode=another",
 	      NULL);
 	exit(1);
+}
+
+/* The program after the exec adds to the log of the one before. */
+static void be_another(struct worker *w)
+{
+	FILE *f;
+
+	compute_without(w);
+	f = fopen(options.log, "a");
+	write_log(f, w);
+	fclose(f);
 }
 
 static void read_options(int argc, char **argv)
@@ -268,23 +333,50 @@ static void read_options(int argc, char **argv)
 			options.lib = argv[i] + 4;
 		else if (strncmp(argv[i], "late=", 5) == 0)
 			options.late = strtod(argv[i] + 5, NULL);
+		else if (strncmp(argv[i], "gap=", 4) == 0)
+			options.gap = strtod(argv[i] + 4, NULL);
 		else if (strncmp(argv[i], "mode=", 5) == 0)
 			options.mode = argv[i] + 5;
 	}
 }
 
+static void run_threads(struct worker *workers, int n)
+{
+	for (int i = 0; i < n; i++)
+		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+	for (int i = 0; i < n; i++)
+		pthread_join(workers[i].thread, NULL);
+}
+
+static void write_logs(const struct worker *workers, int n)
+{
+	int64_t cpu_ns[2] = { 0 };
+	FILE *f = fopen(options.log, "w");
+
+	for (int i = 0; i < n; i++) {
+		write_log(f, &workers[i]);
+		for (int in = 0; in < 2 && i < 3; in++)
+			cpu_ns[in] += workers[i].cpu_ns[in];
+	}
+	fprintf(f, "cpu %lld %lld\n", (long long)cpu_ns[1], (long long)cpu_ns[0]);
+	fclose(f);
+}
+
 static int run(int argc, char **argv, slot_fn *own)
 {
 	static struct worker workers[4];
-	int64_t cpu_ns[2] = { 0 };
-	FILE *f;
 
 	if (argc < 4)
 		return 2;
 	read_options(argc, argv);
+	read_offset();
 	prctl(PR_SET_NAME, options.name);
-	if (strcmp(options.mode, "nothing") == 0) {
-		burn(options.seconds * 1e9);
+	for (int i = 0; i < 4; i++) {
+		workers[i].number = i;
+		workers[i].log = calloc(MAX_INTERVALS, sizeof *workers[i].log);
+	}
+	if (strcmp(options.mode, "another") == 0) {
+		be_another(&workers[0]);
 		return 0;
 	}
 	burn(options.late * 1e9);
@@ -293,29 +385,14 @@ static int run(int argc, char **argv, slot_fn *own)
 		open_library();
 	if (strcmp(options.mode, "quiet") != 0)
 		publish(message, sizeof message - 1, true);
-	f = fopen(options.log, "w");
-	for (int i = 0; i < 4; i++) {
-		workers[i].number = i;
-		workers[i].log = calloc(MAX_INTERVALS, sizeof *workers[i].log);
-	}
-	if (strcmp(options.mode, "close") == 0 || strcmp(options.mode, "exec") == 0) {
-		leave(&workers[0]);
-	} else {
-		for (int i = 0; i < 4; i++)
-			pthread_create(&workers[i].thread, NULL, work, &workers[i]);
-		for (int i = 0; i < 4; i++)
-			pthread_join(workers[i].thread, NULL);
-	}
-	for (int i = 0; i < 4; i++) {
-		write_log(f, &workers[i]);
-		for (int in = 0; in < 2 && i < 3; in++)
-			cpu_ns[in] += workers[i].cpu_ns[in];
-	}
-	fprintf(f, "cpu %lld %lld\n", (long long)cpu_ns[1], (long long)cpu_ns[0]);
-	fclose(f);
-	if (strcmp(options.mode, "exec") == 0)
-		after_exec();
 	if (strcmp(options.mode, "close") == 0)
-		burn(options.seconds * 1e9);
+		close_library(&workers[0]);
+	else if (strcmp(options.mode, "exec") == 0)
+		begin_span(&workers[0]);
+	else
+		run_threads(workers, 4);
+	write_logs(workers, 4);
+	if (strcmp(options.mode, "exec") == 0)
+		exec_another();
 	return 0;
 }
