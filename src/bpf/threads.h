@@ -112,29 +112,34 @@ static __always_inline int send_open(struct task_struct *task, struct scratch *s
 	return 1;
 }
 
-/* Takes the span of a waiting thread, unless the thread ran meanwhile: nothing stops it. */
-static __always_inline void take_trace_of(struct task_struct *task, const struct thread_time *t,
-					  struct scratch *s, int sleepable)
+/* Whether the thread ran since the copy was made: nothing stops it. */
+static __always_inline int ran_since(const struct task_struct *task, const struct thread_time *t,
+				     const struct thread_time *copy)
 {
-	__u64 since_ns = *(volatile __u64 *)&t->last_ns;
+	return task->on_cpu || *(volatile __u64 *)&t->last_ns != copy->last_ns;
+}
 
+/* Takes the span of a waiting thread, unless the thread ran meanwhile. */
+static __always_inline void take_trace_of(struct task_struct *task, const struct thread_time *t,
+					  const struct thread_time *copy, struct scratch *s,
+					  int sleepable)
+{
 	if (!traced || !sleepable)
 		return;
 	trace_of(task, task->tgid, s, sleepable);
-	if (task->on_cpu || *(volatile __u64 *)&t->last_ns != since_ns)
+	if (ran_since(task, t, copy))
 		s->trace = (struct event_trace){ 0 };
 }
 
 /* Takes its Python frames, unless the thread ran meanwhile. */
 static __always_inline void take_python_of(struct task_struct *task, const struct thread_time *t,
-					   struct scratch *s, __u64 now_ns, int sleepable)
+					   const struct thread_time *copy, struct scratch *s,
+					   __u64 now_ns, int sleepable)
 {
-	__u64 since_ns = *(volatile __u64 *)&t->last_ns;
-
 	if (!sleepable)
 		return;
 	python_collect_of(task, s, now_ns);
-	if (task->on_cpu || *(volatile __u64 *)&t->last_ns != since_ns) {
+	if (ran_since(task, t, copy)) {
 		s->head.n_user = s->head.n_python = 0;
 		s->head.flags = 0;
 	}
@@ -142,7 +147,8 @@ static __always_inline void take_python_of(struct task_struct *task, const struc
 
 /* Reports a pending wait again, without its stack. */
 static __always_inline void send_again(struct task_struct *task, const struct thread_time *t,
-				       struct scratch *s, __u64 now_ns, int sleepable)
+				       const struct thread_time *copy, struct scratch *s,
+				       __u64 now_ns, int sleepable)
 {
 	struct event_wait *ev = bpf_ringbuf_reserve(&ring, sizeof *ev, 0);
 
@@ -151,7 +157,7 @@ static __always_inline void send_again(struct task_struct *task, const struct th
 		return;
 	}
 	s->trace = (struct event_trace){ 0 };
-	take_trace_of(task, t, s, sleepable);
+	take_trace_of(task, t, copy, s, sleepable);
 	begin_sample(&ev->sample, task, EVENT_WAIT, now_ns);
 	ev->sample.trace = s->trace;
 	ev->wait = s->wait;
@@ -180,7 +186,7 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 	s->wait.waker_comm[0] = 0;
 	if (copied) {
 		s->wait.going_on = open_waits_key(t);
-		send_again(task, t, s, now_ns, sleepable);
+		send_again(task, t, copy, s, now_ns, sleepable);
 		return;
 	}
 	t->copied_epoch = 0;
@@ -194,8 +200,8 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 	}
 	note_syscall(s);
 	patch_return(s, task->pid);
-	take_trace_of(task, t, s, sleepable);
-	take_python_of(task, t, s, now_ns, sleepable);
+	take_trace_of(task, t, copy, s, sleepable);
+	take_python_of(task, t, copy, s, now_ns, sleepable);
 	send_stack(s, hash_words(s, WALK_MAX_KERNEL), FROM_OTHERS);
 	s->wait.going_on = open_waits_key(t);
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
