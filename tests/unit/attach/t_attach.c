@@ -9,6 +9,7 @@
 #include "attach/attach_thread.h"
 #include "base/vec.h"
 #include "collect/inspect/inspect.h"
+#include "map_files.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -139,6 +140,7 @@ END_TEST
 /* Compared with the loader's view of this process. */
 START_TEST(symbols)
 {
+	T_NEEDS_MAP_FILES();
 	struct attach_symbols s = { 0 };
 	struct err err = { 0 };
 	void *libc = dlopen("libc.so.6", RTLD_NOW);
@@ -198,6 +200,7 @@ static void on_signal(int sig)
 
 START_TEST(handler)
 {
+	T_NEEDS_MAP_FILES();
 	struct attach_symbols all = { 0 };
 
 	ck_assert_int_eq(attach_symbols_find(getpid(), &attach_view, &all, NULL), 0);

@@ -6,6 +6,7 @@
 #include "collect/gpu/gpu_code_fit.h"
 #include "collect/gpu/gpu_code_index.h"
 #include "gpu/code/device_code.h"
+#include "map_files.h"
 #include "shell.h"
 
 #include <string.h>
@@ -215,6 +216,7 @@ END_TEST
 /* A file mapped later is found by the next request. */
 START_TEST(mapped_later)
 {
+	T_NEEDS_MAP_FILES();
 	struct gpu_code_files *f = world("lz4:90:ops.sm_90.cubin");
 
 	look(f, MODEL);

@@ -1,5 +1,6 @@
 // tier: test
 /* A program's reports of stalls, true or not: this process plays the program, with its own ring and device code. */
+#include "map_files.h"
 #include "shell.h"
 
 #include "base/clock.h"
@@ -266,6 +267,7 @@ static uint64_t read_and_flush(struct world *w)
 /* Code loaded earlier is in a file; later samples narrow down the candidates, until none is left. */
 START_TEST(out_of_files)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_new();
 
 	map_program("lz4:90:lines.sm_90.cubin / zstd:90:linked.sm_90.cubin");

@@ -1,5 +1,6 @@
 // tier: test
 /* A program's reports about its GPU, true or not: this process plays the program, with its own ring. */
+#include "map_files.h"
 #include "unit.h"
 
 #include "base/clock.h"
@@ -120,6 +121,7 @@ static void kernel(struct world *w, const char *name, uint64_t start_ns, uint64_
 /* Without a stack, in its place in time, by its plain name. */
 START_TEST(without_a_stack)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_new();
 	uint32_t frames[8];
 
@@ -149,6 +151,7 @@ END_TEST
 /* Impossible times are only counted. */
 START_TEST(lies)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_new();
 
 	kernel(&w, "k", w.now_ns + 400, w.now_ns + 100);
@@ -170,6 +173,7 @@ END_TEST
 /* A full lane: records that did not fit are counted. */
 START_TEST(full)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_new();
 
 	for (int i = 0; i < 1000; i++)
@@ -195,6 +199,7 @@ static int64_t sum_of(const struct profile *p)
 /* More records in an interval than are kept one by one: the rest is one sum, and nothing is missing; the next interval starts afresh. */
 START_TEST(density)
 {
+	T_NEEDS_MAP_FILES();
 	enum { N = GPU_TIME_EXACT + 3000 };
 	struct world w = world_with(1);
 
@@ -225,6 +230,7 @@ END_TEST
 /* One sink after another: a record that waits for its stack goes to the second one, once, with the names there. */
 START_TEST(another_sink)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_with(1);
 	struct profile *first = w.profile, *second = profile_new();
 	struct sink *s = profile_sink(second);
@@ -287,6 +293,7 @@ static int next_window_ms(struct world *w, int max_ms)
 /* Windows are spaced by the budget: 20 ms that cost 1 ms, with a budget of 1 %, begin 100 ms apart, plus or minus a quarter of the gap of 80 ms. */
 START_TEST(windows)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_with(0.01);
 	struct ring_control *c = w.ring;
 
@@ -368,6 +375,7 @@ static void comes_back(double budget)
 
 START_TEST(given_back)
 {
+	T_NEEDS_MAP_FILES();
 	comes_back(0);
 	comes_back(0.01);
 	comes_back(1);
@@ -377,6 +385,7 @@ END_TEST
 /* Another program under the same pid: the previous one's ring is read to its end, and the new one has another ring. */
 START_TEST(exec)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_with(1);
 
 	kernel(&w, "before", w.now_ns, w.now_ns + 3);
@@ -403,6 +412,7 @@ END_TEST
 /* A library whose agent was not scheduled has closed the window that was to stay: it is opened again, and the missing time counts. */
 START_TEST(not_let_run)
 {
+	T_NEEDS_MAP_FILES();
 	struct world w = world_with(0);
 	struct ring_control *c = w.ring;
 	struct gpu_time_stats stats;

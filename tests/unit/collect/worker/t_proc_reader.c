@@ -78,16 +78,21 @@ static void end_child(pid_t pid)
 }
 
 /* An answer may be late on a busy machine; the same question is then asked again. */
-static int read_page(pid_t pid, char *out, size_t len)
+static int read_there(pid_t pid, const void *there, char *out, size_t len)
 {
 	int rc = -EAGAIN;
 
 	for (int i = 0; i < WORKERS_TRIES && rc == -EAGAIN; i++) {
 		if (i)
 			poll(NULL, 0, WORKERS_PAUSE_MS);
-		rc = proc_reader_memory(reader, pid, (uintptr_t)page, out, len);
+		rc = proc_reader_memory(reader, pid, (uintptr_t)there, out, len);
 	}
 	return rc;
+}
+
+static int read_page(pid_t pid, char *out, size_t len)
+{
+	return read_there(pid, page, out, len);
 }
 
 static uint64_t ends(enum helper_end how)
@@ -144,15 +149,12 @@ START_TEST(a_large_piece_is_read_whole)
 	enum { LEN = 3 * READ_MAX_DATA + 5 };
 	char *there = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *here = malloc(LEN);
-	int rc = -EAGAIN;
 
 	begin();
 	for (size_t i = 0; i < LEN; i++)
 		there[i] = (char)(i * 31 >> 3);
 	pid_t pid = begin_child(false);
-	for (int i = 0; i < WORKERS_TRIES && rc == -EAGAIN; i++)
-		rc = proc_reader_memory(reader, pid, (uintptr_t)there, here, LEN);
-	ck_assert_int_eq(rc, 0);
+	ck_assert_int_eq(read_there(pid, there, here, LEN), 0);
 	ck_assert_int_eq(memcmp(here, there, LEN), 0);
 	end_child(pid);
 	free(here);

@@ -2,6 +2,7 @@
 // parts: 2
 /* The library inside a GPU program, on the doubles: the recording equals the script, to the nanosecond; parked it does nothing; it gives way to other
  * tools. */
+#include "map_files.h"
 #include "unit.h"
 
 #include "gpu/ring/ring_look.h"
@@ -56,16 +57,18 @@ START_TEST(windows)
 }
 END_TEST
 
-/* The promise: a million launches by 8 threads on 2 devices, including graphs; ids wrap around. */
+/* The promise: a million launches by 8 threads on 2 devices, including graphs; ids wrap around. The pauses leave the reader its time. */
 START_TEST(million)
 {
 	struct gpu_program p = { 0 };
+	char script[512];
 
-	program_start(&p,
-		      DEVICES KERNELS
-		      "play threads 8\nplay launches 131072\nplay graph 16 4\nplay pace 1000\n"
-		      "cupti correlation 4294800000\n",
-		      "cupti");
+	snprintf(script, sizeof script,
+		 DEVICES KERNELS
+		 "play threads 8\nplay launches 131072\nplay graph 16 4\nplay pace %llu\n"
+		 "cupti correlation 4294800000\n",
+		 t_slow_ns(1000));
+	program_start(&p, script, "cupti");
 	ck_assert_int_eq(program_open(&p, RING_WANT_ALL).state, RING_OPEN);
 	program_play(&p, true);
 	struct ring_state_now now = program_close(&p);
@@ -301,6 +304,7 @@ END_TEST
 /* A forked child writes nothing, least of all in a window; its parent continues. Records not yet delivered when contexts end are not lost. */
 START_TEST(fork_and_end)
 {
+	T_NEEDS_MAP_FILES();
 	struct gpu_program p = { 0 };
 	struct ring_reader *own;
 	struct err err;
@@ -428,6 +432,7 @@ static void reattach(struct gpu_program *p)
  * notice. */
 START_TEST(detached)
 {
+	T_NEEDS_MAP_FILES();
 	struct gpu_program p = { 0 };
 	struct err err = { 0 };
 	int before[4], now[4];
@@ -479,6 +484,7 @@ END_TEST
 /* In the middle of everything: windows are open, threads launch, CUPTI delivers records. Records may be lost, but nothing else happens. */
 START_TEST(detached_at_work)
 {
+	T_NEEDS_MAP_FILES();
 	struct gpu_program p = { 0 };
 	char line[16];
 
@@ -527,6 +533,7 @@ static void is_exact_to_its_end(struct gpu_program *p)
 /* A CUPTI that cannot be switched off goes on unread, without memory of ours. */
 START_TEST(detached_muted)
 {
+	T_NEEDS_MAP_FILES();
 	struct gpu_program p = { 0 };
 
 	program_start(&p,
@@ -615,6 +622,7 @@ static bool has_context(struct gpu_program *p, uint32_t number)
 /* The identity of each GPU, as numbered by this program, from the first window on, also in the next ring; and the GPUs used. */
 START_TEST(which_gpu)
 {
+	T_NEEDS_MAP_FILES();
 	struct gpu_program p = { 0 };
 	struct ring_device d;
 

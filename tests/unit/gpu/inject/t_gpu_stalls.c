@@ -1,6 +1,7 @@
 // tier: test
 /* Where kernels stall, from the library inside a GPU program to the reader of its ring: samples equal the script, for contexts that come and go; and
  * every reason for missing stalls, which affects nothing else. */
+#include "map_files.h"
 #include "unit.h"
 
 #include "gpu/ring/ring_look.h"
@@ -489,6 +490,7 @@ END_TEST
 /* Given back while contexts are sampled, and requested again: nothing remains, later samples are as exact, and device code loaded then is kept. */
 START_TEST(detached)
 {
+	T_NEEDS_MAP_FILES();
 	struct sampled s = { 0 };
 	struct err err = { 0 };
 	char is_clean[128];
