@@ -31,7 +31,11 @@ command -v curl openssl >/dev/null || { skip "serving" "no curl, or no openssl";
 serve --data "$tmp/data"
 is "it serves" "$(get readyz)" ok
 has "… the page" "<title>" "$(curl -sS -m 20 "$url")"
-is "… with no other library loaded" "$(grep -cE 'lib(microhttpd|gnutls|sqlite3|bpf|elf|zstd|z)\.so' "/proc/$server/maps")" 0
+if head -c 1 "/proc/$server/maps" >/dev/null 2>&1; then
+	is "… with no other library loaded" "$(grep -cE 'lib(microhttpd|gnutls|sqlite3|bpf|elf|zstd|z)\.so' "/proc/$server/maps")" 0
+else
+	skip "… with no other library loaded" "only root sees the mappings of the server"
+fi
 stop
 is "… and ends" $status 0
 openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/key.pem" -out "$tmp/cert.pem" -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null

@@ -13,8 +13,9 @@ cp "$BUILD/tools/tapsum" "$project/build/tools/"
 a_test() { # NAME TIER HEAD-LINE; its commands on standard input
 	{ printf '#!/usr/bin/env bash\n# tier: %s\n%s\n' "$2" "$3"; cat; } >"$project/tests/cli/$1.sh"
 }
+inside=() # a command before it
 run() { # ARG…: sets status; what it prints is in $tmp/out
-	(cd "$project" && env -u CRESSET_SLOW BUILD=build tests/run "$@") >"$tmp/out" 2>"$tmp/err"
+	(cd "$project" && env -u CRESSET_SLOW BUILD=build "${inside[@]}" tests/run "$@") >"$tmp/out" 2>"$tmp/err"
 	status=$?
 }
 last() { tail -n 1 "$tmp/out"; }
@@ -73,6 +74,62 @@ kill -INT "$runner"
 wait "$runner"
 is "interrupted, it ends with 130" $? 130
 is "… and its test, too" "$(kill -0 "$(cat "$project/waiting")" 2>&1 | grep -c 'No such process')" 1
+
+rm "$project/tests/cli/waiting.sh"
+
+# --- machines that lack something
+
+passes() { # NAME: both tests of a machine pass there
+	run cli 'room*'
+	if [ "$(last)" = "2 passed, 0 failed, 0 skipped" ]; then ok "$1"; else not_ok "$1" "$(cat "$tmp/out" "$tmp/err")"; fi
+}
+for n in 1 2; do
+	a_test room$n test '' <<-'END'
+		mkdir "$OLD/alone" 2>/dev/null || echo "# beside another"
+		sleep 0.3
+		rmdir "$OLD/alone" 2>/dev/null
+		printf '#!/bin/sh\n' >"$TMPDIR/program"; chmod +x "$TMPDIR/program"
+		"$TMPDIR/program" && head -c 150M /dev/zero >"$TMPDIR/large" && echo "ok 1 - room for files" || echo "not ok 1 - no room"
+		echo 1..1
+	END
+done
+export OLD=$project
+passes "a machine that lacks nothing"
+inside=(taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')")
+passes "one CPU"
+is "… one test at a time" "$(grep -l 'beside another' "$project"/build/tap/cli_room*.tap)" ""
+has_tmp() { unshare -m mount -t tmpfs -o "$1" none /tmp 2>/dev/null; }
+for options in noexec size=100m; do
+	# shellcheck disable=SC2016
+	inside=(unshare -m sh -c 'mount -t tmpfs -o "$0" none /tmp && exec "$@"' "$options")
+	if has_tmp "$options"; then passes "/tmp with $options"; else skip "/tmp with $options" "mounting is refused here"; fi
+done
+inside=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+chown -R 65534:65534 "$project" 2>/dev/null
+if "${inside[@]}" test -w "$project/build" 2>/dev/null; then
+	passes "an ordinary user"
+else
+	skip "an ordinary user" "needs root, in a directory that others may enter"
+fi
+inside=()
+
+mkdir -p "$project/tests/web" "$tmp/path"
+printf '// tier: test\n' >"$project/tests/web/page.test.js"
+for program in env python3; do ln -s "$(command -v $program)" "$tmp/path/$program"; done
+inside=(env PATH="$tmp/path")
+run web page
+holds "no Node: skipped, with the reason" grep -q '^web_page: skipped all (no node or no tests/web/node_modules' "$tmp/out"
+mkdir "$project/tests/web/node_modules"
+install -m 755 /dev/null "$tmp/path/node"
+run web page
+holds "no Chromium: skipped, with the reason" grep -q '^web_page: skipped all (none of chromium-headless-shell, chromium is here' "$tmp/out"
+inside=()
+if [ "$(id -u)" = 0 ]; then
+	is "a kernel that refuses BPF: skipped, with the reason" "$("$progs/deny" bpf 1 bash tests/promise/cpu.sh)" \
+		"1..0 # SKIP recording is refused here: bpf: Operation not permitted"
+else
+	skip "a kernel that refuses BPF" "needs root"
+fi
 
 sed -i 's/^# tier: .*//' "$project/tests/cli/own.sh"
 run test

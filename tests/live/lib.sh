@@ -203,6 +203,12 @@ needs_recording() {
 	exit 0
 }
 
+# Whether deleted and replaced files of a process can be opened here: as root, or with CAP_CHECKPOINT_RESTORE.
+opens_map_files() {
+	local files=(/proc/$$/map_files/*)
+	head -c 1 "${files[0]}" >/dev/null 2>&1
+}
+
 finish() { echo "1..$t_count"; }
 
 # Sum of the values of folded lines on standard input that match an awk regex (all without one).
