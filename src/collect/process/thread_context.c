@@ -100,21 +100,24 @@ struct program {
 	bool is_musl;
 };
 
-static struct program program_of(struct proc_reader *reader, uint32_t pid)
+/* Returns 0, also if it cannot be opened; -EAGAIN: no answer yet from the process that opens it. */
+static int find_program(struct proc_reader *reader, uint32_t pid, struct program *p)
 {
-	struct program p = { 0 };
 	struct elf_file f;
-	int fd = proc_reader_open_program(reader, pid, &p.st);
+	int fd = proc_reader_open_program(reader, pid, &p->st);
 
+	if (fd == -EAGAIN || fd == -EBUSY || fd == -EPIPE)
+		return -EAGAIN;
 	if (fd < 0) {
-		p.st.st_ino = 0;
-	} else if (elf_file_open(&f, fd, NULL) == 0) {
-		p.is_musl = elf_is_musl(&f);
+		p->st.st_ino = 0;
+		return 0;
+	}
+	if (elf_file_open(&f, fd, NULL) == 0) {
+		p->is_musl = elf_is_musl(&f);
 		elf_file_close(&f);
 	}
-	if (fd >= 0)
-		close(fd);
-	return p;
+	close(fd);
+	return 0;
 }
 
 /* Reads the file once; returns NULL if it has no such variable. */
@@ -170,9 +173,12 @@ static int try_map(uint32_t pid, const struct image_map *m, struct object_table 
 int thread_context_find(uint32_t pid, const struct image *image, struct object_table *objects,
 			struct trace_recipe *out, uint32_t *object)
 {
-	struct program program = program_of(objects->reader, pid);
-	int rc = -ENODATA;
+	struct program program = { 0 };
+	int rc = find_program(objects->reader, pid, &program);
 
+	if (rc)
+		return rc;
+	rc = -ENODATA;
 	for (int libraries = 0; libraries < 2; libraries++) {
 		for (size_t i = 0; i < image->maps.n; i++) {
 			const struct image_map *m = &image->maps.v[i];

@@ -39,7 +39,8 @@ int thread_context_recipe(const struct thread_context_place *place,
 			  const struct thread_memory *memory, struct trace_recipe *out);
 
 /* Looks for the variable in the mapped files of a process: the program first, then libraries by
- * address. -ENODATA: it is in none. Other errors, and 0, refer to the file *object. */
+ * address. -ENODATA: it is in none. Other errors, and 0, refer to the file *object; -EAGAIN also
+ * means that the process could not be read in time. */
 int thread_context_find(uint32_t pid, const struct image *image, struct object_table *objects,
 			struct trace_recipe *out, uint32_t *object);
 

@@ -34,6 +34,8 @@ void traced_look(struct traced *t, struct process *p, struct object_table *objec
 	p->traced.next_ns = now_ns + LOOK_AGAIN_NS;
 	int rc = thread_context_find(p->pid, p->image, objects, &recipe, &object);
 	p->traced.waits = rc == -EAGAIN;
+	if (p->traced.waits)
+		return; /* an earlier recipe is kept: its proof says whether it still holds */
 	if (rc) {
 		traced_forget(t, p);
 		return;
