@@ -2,7 +2,8 @@
 # tier: test
 # Every example of every help text is run as it stands, in a directory with files of the names it uses, and does what it says:
 # it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Five things are different, so that it takes seconds: -d 10 is -d 0.3, the process 4242
-# is one of ours, a recording without an end is interrupted after a second, as are up and agent, which get directories of their own, top is told --once, and sudo is left out.
+# is one of ours, a recording without an end is interrupted after a second, as are serve, up and agent once they are there, of which the last two get directories of their own,
+# top is told --once, and sudo is left out. What several texts have is run once.
 . tests/cli/lib.sh
 
 cd "$tmp" || exit
@@ -25,6 +26,7 @@ printf '#!/bin/sh\ni=0\nwhile [ $i -lt 200000 ]; do i=$((i + 1)); done\n' >prog
 chmod +x prog
 start sh -c 'while :; do :; done'
 spinning=${pids[0]}
+kill -STOP "$spinning" # it runs while it is looked at
 start sleep 600
 waiting=${pids[1]}
 
@@ -35,6 +37,14 @@ can_record=$?
 examples_of() {
 	"$cresset" "$@" | sed -n '/^usage:/q; s/^  \(\(sudo \)\{0,1\}cresset .*[^ ]\)  .*/\1/p' | sed 's/ *$//'
 }
+# Runs a command until it says that it records or serves, then ends it as Ctrl-C does.
+interrupted() {
+	"$@" &
+	until grep -qE 'recording this machine for|http://.*/$' out err || ! kill -0 $!; do sleep 0.02; done
+	kill -INT $!
+	wait $!
+}
+export -f interrupted
 run_example() { # LINE
 	local line=$1
 	line=${line#sudo }
@@ -44,13 +54,16 @@ run_example() { # LINE
 	[[ $line != 'cresset gpu attach '* ]] || line="${line/4242/$waiting} --dry-run --force young,no-library"
 	case $line in
 	'cresset top' | 'cresset top -p '*) line="$line --once" ;;
-	'cresset up'*) line="timeout --foreground --preserve-status -s INT 2 $line --data $tmp/up --listen 127.0.0.1:0" ;;
-	'cresset agent '*) line="timeout --foreground --preserve-status -s INT 2 $line --spool $tmp/agent" ;;
-	'cresset serve '*) line="timeout --foreground --preserve-status 1 $line --listen 127.0.0.1:0" ;;
+	'cresset up'*) line="interrupted $line --data $tmp/up --listen 127.0.0.1:0" ;;
+	'cresset agent '*) line="interrupted $line --spool $tmp/agent" ;;
+	'cresset serve '*) line="interrupted $line --listen 127.0.0.1:0" ;;
 	*' -d '* | *' -- '*) ;;
 	'cresset record '*) line="timeout --foreground --preserve-status -s INT 1 $line" ;;
 	esac
-	timeout 60 bash -c "$line" >out 2>err
+	[[ $line != *record* && $line != *top* && $line != *" $spinning"* ]] || kill -CONT "$spinning"
+	timeout "$most_s" bash -c "$line" >out 2>err
+	rc=$?
+	kill -STOP "$spinning"
 }
 written() { # what is behind each -o
 	local word last=
@@ -79,15 +92,14 @@ while read -r line; do
 	want=0
 	[[ $line != *--fail-on* ]] || want=10 # what it is for
 	run_example "$line"
-	rc=$?
 	if [ $rc = $want ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
 	if [ -z "$files" ] && [[ $line != *'record '* && $line != 'cresset up'* && $line != 'cresset agent '* ]]; then holds "… prints something" [ -s out ]; fi
 	for file in $files; do
 		holds "… writes $file" [ -s "$file" ]
 	done
-done < <(
+done < <({
 	examples_of --help
 	for command in "${commands[@]}"; do examples_of "$command" -h; done
-)
+} | awk '!seen[$0]++')
 holds "there are examples" [ $n -gt $((2 * ${#commands[@]})) ]
 finish

@@ -135,6 +135,47 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a kernel that refuses BPF" "needs root"
 fi
+# How many tests run at once depends on whether a CPU has nothing to do; here it is told.
+run_idle() { # IDLE-CPUS NAME…: as run cli
+	local idle=$1
+	shift
+	(cd "$project" && OLD=$project BUILD=build python3 - "$idle" cli "$@" <<-'END'
+		import importlib.machinery, importlib.util, sys
+		loader = importlib.machinery.SourceFileLoader("run", "tests/run")
+		run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+		loader.exec_module(run)
+		idle = float(sys.argv.pop(1))
+		run.Idle.since_last = lambda _: idle
+		sys.exit(run.main())
+	END
+	) >"$tmp/out" 2>"$tmp/err"
+	status=$?
+}
+cpus=$(nproc)
+mkdir "$project/here"
+for i in $(seq $((cpus + 1))); do
+	a_test "meet$i" test '' <<-END
+		touch "\$OLD/here/$i"
+		until [ "\$(ls "\$OLD/here" | wc -l)" -gt $cpus ]; do sleep 0.05; done
+		echo "ok 1 - all are here"; echo "1..1"
+	END
+	a_test "pass$i" test '' <<-END
+		touch "\$OLD/here/$i"
+		[ "\$(ls "\$OLD/here" | wc -l)" -le $cpus ] && echo "ok 1 - one for each CPU, or fewer"; echo "1..1"
+		sleep 0.3
+		rm "\$OLD/here/$i"
+	END
+done
+if [ "$cpus" = "$(nproc --all)" ]; then
+	run_idle 1 'meet*'
+	is "while a CPU is idle, a test more than there are CPUs runs" "$status $(last)" "0 $((cpus + 1)) passed, 0 failed, 0 skipped"
+else
+	skip "a test more than CPUs" "this test may not use all CPUs"
+fi
+rm -f "$project"/here/*
+run_idle 0.2 'pass*'
+is "… otherwise, as many as there are CPUs" "$status $(last)" "0 $((cpus + 1)) passed, 0 failed, 0 skipped"
+rm "$project"/tests/cli/{meet,pass}*
 
 sed -i 's/^# tier: .*//' "$project/tests/cli/own.sh"
 run test

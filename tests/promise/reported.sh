@@ -9,10 +9,22 @@ given=$PWD/tests/golden/reported
 functions() { grep -ohE '(parse_request|write_reply|check_auth|old_func|new_func_other|secret_hot|asm_entry|name_of_a_dead_process)' | sort -u | xargs; }
 of_comm() { grep "^$1;" | functions; }
 
+# The programs that these files are burn a number of seconds. With this, 0.3 s of CPU time: 150 samples, however long the machine takes.
+cat >"$tmp/burn.h" <<'END'
+#include <sys/time.h>
+#include <unistd.h>
+static inline void burn_on(void)
+{
+	setitimer(ITIMER_PROF, &(struct itimerval){ .it_value.tv_usec = 300000 }, 0);
+}
+#define alarm(seconds) ((void)(seconds), burn_on())
+END
+burner() { gcc -O1 -D_GNU_SOURCE -include "$tmp/burn.h" "$@"; }
+
 # --- two programs with one build id
 id=0x00112233445566778899aabbccddeeff00112233
-gcc -O1 -Wl,--build-id=$id -o "$tmp/one" "$given/same-build-id-1.c"
-gcc -O1 -Wl,--build-id=$id -o "$tmp/two" "$given/same-build-id-2.c"
+burner -Wl,--build-id=$id -o "$tmp/one" "$given/same-build-id-1.c"
+burner -Wl,--build-id=$id -o "$tmp/two" "$given/same-build-id-2.c"
 "$cresset" record --no-progress -F 499 -o "$tmp/both.folded" -- sh -c "$tmp/one 1; $tmp/two 1" 2>"$tmp/err"
 is "one build id: the names of the first" "$(of_comm one <"$tmp/both.folded")" "parse_request write_reply"
 is "… and of the second" "$(of_comm two <"$tmp/both.folded")" "check_auth parse_request write_reply"
@@ -22,7 +34,7 @@ is "… it is said once, by name" "$(grep -c "$tmp/two has the build id of $tmp/
 "$cresset" -q convert "$tmp/one.cresset" "$tmp/two.cresset" -o "$tmp/merged.folded" 2>/dev/null
 is "… in two recordings: the first" "$(of_comm one <"$tmp/merged.folded")" "parse_request write_reply"
 is "… and the second" "$(of_comm two <"$tmp/merged.folded")" "check_auth parse_request write_reply"
-for i in 1 2; do gcc -O1 -Wl,--build-id=0x0000000000000000000000000000000000000000 -o "$tmp/zero$i" "$given/same-build-id-$i.c"; done
+for i in 1 2; do burner -Wl,--build-id=0x0000000000000000000000000000000000000000 -o "$tmp/zero$i" "$given/same-build-id-$i.c"; done
 "$cresset" record --no-progress -F 499 -o "$tmp/zero.folded" -- sh -c "$tmp/zero1 1; $tmp/zero2 1" 2>"$tmp/err"
 is "ids of zeros are none: the first" "$(of_comm zero1 <"$tmp/zero.folded")" "parse_request write_reply"
 is "… and the second" "$(of_comm zero2 <"$tmp/zero.folded")" "check_auth parse_request write_reply"
@@ -30,7 +42,7 @@ is "… nothing is said" "$(grep -c "build id" "$tmp/err")" 0
 
 # --- a stripped library with an exported symbol of size 0, and other code behind it
 gcc -O1 -shared -fPIC -s -o "$tmp/libsizeless.so" "$given/sizeless-dynsym-lib.c" -Wl,--unresolved-symbols=ignore-all
-gcc -O1 -rdynamic -o "$tmp/host" "$given/sizeless-dynsym-main.c" -Wl,--no-as-needed "$tmp/libsizeless.so" -Wl,-rpath,"$tmp"
+burner -rdynamic -o "$tmp/host" "$given/sizeless-dynsym-main.c" -Wl,--no-as-needed "$tmp/libsizeless.so" -Wl,-rpath,"$tmp"
 "$cresset" record --no-progress -F 499 -o "$tmp/sizeless.folded" -- "$tmp/host" 1 2>/dev/null
 is "a symbol without size has no other code" "$(functions <"$tmp/sizeless.folded")" ""
 holds "… which has addresses" grep -q 'libsizeless.so+0x' "$tmp/sizeless.folded"
@@ -38,7 +50,7 @@ holds "… which has addresses" grep -q 'libsizeless.so+0x' "$tmp/sizeless.folde
 # --- a perf map of an earlier process of this pid, or from before an exec
 jit_names() { grep -ohE '(name_of_a_dead_process|before_exec|after_exec|\[anon\])' "$1" | sort | uniq -c | awk '{ print $2 }' | xargs; }
 counted() { grep -c "frames of code made at run time whose perf map or jitdump was given up" "$tmp/err"; }
-gcc -O1 -o "$tmp/stale" "$given/stale-perf-map.c" 2>/dev/null
+burner -o "$tmp/stale" "$given/stale-perf-map.c" 2>/dev/null
 "$cresset" record --no-progress -F 499 -o "$tmp/stale.folded" -- "$tmp/stale" stale 1 2>"$tmp/err"
 is "a map older than the process is not used" "$(jit_names "$tmp/stale.folded")" "[anon]"
 is "… which is counted" "$(counted)" 1

@@ -23,7 +23,8 @@ before(async () => {
 	]);
 	stacks = trees.randomStacks(21, 600, 14);
 	make = { ...trees, ...shape, ...tree };
-	encode = (t) => [...make.encodeTree(t)];
+	/* As text: of an array, each number would be wrapped on its way to the page. */
+	encode = (t) => Buffer.from(make.encodeTree(t)).toString('base64');
 });
 after(async () => {
 	await browser?.close();
@@ -48,7 +49,7 @@ async function open(t, { width = 1280, height = 720, options = {}, ...context } 
 	await page.goto(site.address);
 	await page.evaluate(async (how) => {
 		const [{ Flame }, { decodeTree }] = await Promise.all([import('/flame.js'), import('/tree.js')]);
-		window.decode = (bytes) => decodeTree(Uint8Array.from(bytes));
+		window.decode = (text) => decodeTree(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
 		window.flame = new Flame(document.getElementById('host'), how);
 		window.events = [];
 		for (const name of ['zoom', 'select', 'menu', 'hover', 'mode', 'search', 'flip'])
@@ -75,7 +76,7 @@ async function open(t, { width = 1280, height = 720, options = {}, ...context } 
 	return page;
 }
 async function put(page, t, how = {}) {
-	await page.evaluate(([bytes, h]) => flame.setTree(decode(bytes), h), [encode(t), how]);
+	await page.evaluate(([text, h]) => flame.setTree(decode(text), h), [encode(t), how]);
 	await drawn(page);
 }
 const drawn = (page) =>

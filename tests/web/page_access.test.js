@@ -67,20 +67,24 @@ async function resize(page, size) {
 	else await page.setViewportSize(size);
 }
 
-for (const colorScheme of ['light', 'dark'])
-	for (const [name, where] of [
-		['explore', '?by=comm&s=main&f=-s.fn~nothing'],
-		['compare', 'compare?from=start&to=start%2B100ms&fromb=start%2B100ms&tob=end'],
-		['targets', 'targets'],
-		['timeline', 'timeline?heat=1']
-	])
-		test(`${name}, ${colorScheme}: nothing serious is in anybody's way`, async () => {
-			const page = await open(browser, real.url, where, { ...CHECKED, colorScheme });
+for (const [name, where] of [
+	['explore', '?by=comm&s=main&f=-s.fn~nothing'],
+	['compare', 'compare?from=start&to=start%2B100ms&fromb=start%2B100ms&tob=end'],
+	['targets', 'targets'],
+	['timeline', 'timeline?heat=1']
+])
+	test(`${name}, light and dark: nothing serious is in anybody's way`, async () => {
+		const page = await open(browser, real.url, where, CHECKED),
+			size = page.viewportSize();
+		for (const colorScheme of ['light', 'dark']) {
+			await page.emulateMedia({ colorScheme });
 			assert.deepStrictEqual(await serious(page), []);
 			await resize(page, { width: 1600, height: 900 });
 			await shot(page, `${name}-1600-${colorScheme}`);
-			await page.context().close();
-		});
+			await resize(page, size);
+		}
+		await page.context().close();
+	});
 for (const [name, where] of [
 	['explore', '?by=comm'],
 	['compare', 'compare'],

@@ -69,9 +69,10 @@ function launch() {
 	return chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
 }
 
-/* Pictures to look at, in the build directory; they are not compared. */
+/* Pictures to look at, in the build directory, with CRESSET_SHOTS=1; they are not compared. */
 const SHOTS = path.resolve(project, process.env.BUILD || 'build', 'shots');
 async function shot(page, name, options = {}) {
+	if (!process.env.CRESSET_SHOTS) return;
 	fs.mkdirSync(SHOTS, { recursive: true });
 	await page.screenshot({ path: path.join(SHOTS, name + '.png'), ...options });
 }

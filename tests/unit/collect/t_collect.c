@@ -1,6 +1,5 @@
 // tier: test
 /* The collector on the running kernel: tests that need its library interface. Whole recordings are in tests/live. */
-// run: alone
 #include "base/clock.h"
 #include "base/fs.h"
 #include "collect/collect.h"

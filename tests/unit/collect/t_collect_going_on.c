@@ -1,7 +1,6 @@
 // tier: test
 /* Waits that last over many cuts, on the running kernel: reported again without their stacks, they are in each interval with their part and their
  * stack. */
-// run: alone
 #include "base/buf.h"
 #include "base/clock.h"
 #include "collect/collect.h"

@@ -1,7 +1,6 @@
 // tier: test
 // parts: 2
 /* Waits on the running kernel, by every method, including those for older kernels. Causes, filters and outputs are tested in tests/live. */
-// run: alone
 #include "base/clock.h"
 #include "collect/collect.h"
 #include "collect/kernel/kernel_features.h"

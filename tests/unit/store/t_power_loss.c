@@ -1,7 +1,8 @@
 // tier: test
+// tier: live CRESSET_POWER_LOSSES=200
 // tier: full CRESSET_POWER_LOSSES=2000
 /* The power fails while a store takes batches, makes blocks of them, seals days and removes old ones, and while a recording grows: what was
- * acknowledged is there, once, whatever part of the rest reached the disk. CRESSET_POWER_LOSSES: how often (200). */
+ * acknowledged is there, once, whatever part of the rest reached the disk. CRESSET_POWER_LOSSES: how often (60). */
 #define UNIT_TIMEOUT_S 800 /* of thousands */
 
 #include "format/formats.h"
@@ -331,7 +332,7 @@ static void check_image(const struct image *im, bool long_after)
 
 START_TEST(a_store_keeps_what_it_acknowledged)
 {
-	long runs = losses(200), done = 0;
+	long runs = losses(60), done = 0;
 	char next[96];
 
 	begin_world();
@@ -455,7 +456,7 @@ static void write_old_recording(void)
 
 START_TEST(a_recording_opens_up_to_a_commit)
 {
-	long runs = losses(200), done = 0;
+	long runs = losses(60), done = 0;
 
 	begin_world();
 	while (done < runs) {
