@@ -55,6 +55,7 @@ struct collecting {
 	enum gpu_state gpu_said;
 	bool has_gpus;  /* the list of GPUs is known */
 	bool gpu_hangs; /* the driver does not answer; this was logged */
+	bool gpu_late_said;
 	struct gpu_probes_stats gpu_probes;
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
@@ -198,6 +199,19 @@ static void say_gpus(struct collecting *c)
 	c->gpu_said = s.state;
 }
 
+static void say_probes(struct collecting *c)
+{
+	bool is_late = c->gpu_probes.is_late;
+
+	if (is_late && !c->gpu_late_said)
+		log_warn("cresset-probe is placing a probe in a GPU library, and the kernel does "
+			 "not return: a process that has it mapped holds its memory's lock, and "
+			 "until it ends no process of this machine can start another one");
+	else if (!is_late && c->gpu_late_said)
+		log_info("the kernel places probes in GPU libraries again");
+	c->gpu_late_said = is_late;
+}
+
 /* Logs new libraries and programs, and problems with programs, which the watcher reports once. */
 static void say_gpu_programs(struct collecting *c)
 {
@@ -248,6 +262,7 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 	host_metrics_take(c->host, &interval, &otlp);
 	outbox_set_metrics(&c->outbox, &otlp);
 	say_gpus(c);
+	say_probes(c);
 	say_gpu_programs(c);
 }
 

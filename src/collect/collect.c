@@ -32,9 +32,9 @@ enum {
 };
 
 /* In always-on recordings the side band may use 1/300 of one CPU on average on machines of up to
- * SIDE_SMALL_CPUS, more on larger ones in proportion, and 2 s at once. Placing probes in a starting
- * program counts, too. Records beyond that are dropped, which costs names and GPU calls of programs
- * that start just then. A recording with an end has no such limit. */
+ * SIDE_SMALL_CPUS, more on larger ones in proportion, and 2 s at once. Looking for places of probes
+ * in a starting program counts, too. Records beyond that are dropped, which costs names and GPU
+ * calls of programs that start just then. A recording with an end has no such limit. */
 enum { SIDE_SHARE = 300, SIDE_SHARE_MOST = 10, SIDE_SMALL_CPUS = 16, SIDE_SAVED_NS = 2000000000 };
 
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
@@ -124,6 +124,7 @@ static int open_parts(struct collector *c, struct err *err)
 	}
 	c->gpu = (struct collect_gpu){ .asked = opts,
 				       .opts = &c->opts.gpu,
+				       .helper = c->helper,
 				       .reader = c->reader,
 				       .sampler = c->sampler,
 				       .order = &c->order };

@@ -11,6 +11,7 @@ unpack() { # NAME
 	rm -rf "${tmp:?}/$1"
 	mkdir "$tmp/$1"
 	tar xzf tests/golden/store-v1/store.tar.gz -C "$tmp/$1" --no-same-owner
+	chmod o= "$tmp/$1"
 }
 folded() { "$cresset" query --data "$tmp/$1" "${range[@]}" "$2" -o - --format folded 2>"$tmp/err"; }
 ask() { "$cresset" sql --data "$tmp/$1" --format csv "$2" 2>"$tmp/err" | tail -n +2 | tr -d '\r'; }
@@ -98,6 +99,7 @@ before() { # FILE
 	rm -rf "${tmp:?}/before"
 	mkdir "$tmp/before"
 	tar xzf "tests/golden/store-v0/$1.tar.gz" -C "$tmp/before" --no-same-owner
+	chmod o= "$tmp/before"
 }
 before store
 run_cresset query --data "$tmp/before" "${range[@]}" 'samples{}' -o - --format folded

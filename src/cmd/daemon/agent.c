@@ -178,16 +178,17 @@ static const struct always_key keys[] = {
 
 static int agent_command(struct cmd_line *line, const void *opts)
 {
-	struct always_run r = { .line = line,
-				.typed = opts,
-				.keys = keys,
-				.dir = { .forced = always_dir_forced(
-						 &((const struct agent_cmd_opts *)opts)->always),
-					 .option = "spool-force",
-					 .process = "sending process" },
-				.fill = fill,
-				.say = say,
-				.ctx = (void *)opts };
+	struct always_run r = {
+		.line = line,
+		.typed = opts,
+		.keys = keys,
+		.dir = { .rule = { ((const struct agent_cmd_opts *)opts)->always.dir_force,
+				   "spool-force" },
+			 .process = "sending process" },
+		.fill = fill,
+		.say = say,
+		.ctx = (void *)opts
+	};
 
 	return always_run(&r);
 }

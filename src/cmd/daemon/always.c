@@ -7,7 +7,6 @@
 #include "base/json/yaml.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/sandbox/privileges.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -24,7 +23,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -404,61 +402,6 @@ static int give_away(const struct up_opts *up, const char *process, struct err *
 	return 0;
 }
 
-/* In the order of ALWAYS_DIR_*. */
-const char *const always_dir_words[] = { "open", "foreign", NULL };
-
-unsigned always_dir_forced(const struct always_opts *o)
-{
-	unsigned forced = 0;
-
-	for (int i = 0; i < o->dir_force.n; i++)
-		forced |= 1u << o->dir_force.v[i];
-	return forced;
-}
-
-/* Users whose directory it may be: whoever starts this, also by sudo, and those of store_user.c. */
-static bool is_known_owner(uid_t uid)
-{
-	const struct passwd *cresset = getpwnam(STORE_USER);
-	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
-	uint64_t caller = 0;
-
-	return uid == geteuid() || (cresset && cresset->pw_uid == uid) ||
-	       (uid >= STORE_UID_FIRST && uid < STORE_UID_FIRST + STORE_UIDS) ||
-	       (sudo && parse_u64(sudo, &caller) == 0 && caller == uid);
-}
-
-static int refuse_foreign(const char *dir, uid_t owner, const struct always_dir *how,
-			  struct err *err)
-{
-	char words[64];
-
-	err_set(err, EACCES, "%s: belongs to %s, who could read what all users run here", dir,
-		store_user_words(owner, words));
-	return err_hint(err, "choose a directory that is not there yet; or accept it:  --%s %s",
-			how->option, always_dir_words[ALWAYS_DIR_FOREIGN]);
-}
-
-static int refuse_open(const char *dir, mode_t mode, const struct always_dir *how, struct err *err)
-{
-	err_set(err, EACCES, "%s: is open to other users (mode %04o)", dir, mode & 07777);
-	return err_hint(err, "close it:  chmod o= %s\nor accept it:  --%s %s", dir, how->option,
-			always_dir_words[ALWAYS_DIR_OPEN]);
-}
-
-static int check_strangers(const char *dir, const struct always_dir *how, struct err *err)
-{
-	struct stat st;
-
-	if (stat(dir, &st))
-		return err_set(err, errno, "%s: %s", dir, strerror(errno));
-	if (!is_known_owner(st.st_uid) && !(how->forced & 1u << ALWAYS_DIR_FOREIGN))
-		return refuse_foreign(dir, st.st_uid, how, err);
-	if (st.st_mode & S_IRWXO && !(how->forced & 1u << ALWAYS_DIR_OPEN))
-		return refuse_open(dir, st.st_mode, how, err);
-	return 0;
-}
-
 /* Sets the user, and makes the directory theirs where it is root's. */
 static int settle_owner(struct up_opts *up, const char *process, struct err *err)
 {
@@ -495,7 +438,7 @@ int always_prepare_directory(struct up_opts *up, const struct always_dir *how, s
 		log_warning(&left);
 	rc = settle_owner(up, how->process, err);
 	if (!rc)
-		rc = check_strangers(dir, how, err);
+		rc = data_dir_check(dir, &how->rule, err);
 	return rc ? rc : reach_check(dir, up->uid, up->gid, how->process, err);
 }
 

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/config.h"
+#include "cmd/files/data_dir.h"
 #include "cmd/files/kernel.h"
 #include "cmd/gpu/gpu_setup.h"
 
@@ -58,13 +59,12 @@ struct always_opts {
 	struct choice_list gpu_force;
 	int gpu; /* enum gpu_level */
 	struct opt_number gpu_budget_percent, wait_budget_percent;
-	struct choice_list dir_force; /* always_dir_words */
+	struct choice_list dir_force; /* data_dir_words */
 	const char *config;           /* a file */
 	const struct yaml *relabel;
 	struct collect_opts collect; /* always_collect adds the options above to it */
 };
 extern const char *const always_event_words[], *const always_force_words[];
-extern const char *const always_dir_words[];
 
 /* Rows for the option table of a command whose options struct T has a member `always`. */
 #define ALWAYS_ROW(T, member) .group = "What to record", .offset = offsetof(struct T, always.member)
@@ -113,11 +113,7 @@ extern const char *const always_dir_words[];
 	  .min = 4096, .max = 1 << 30 }, \
 	KERNEL_BTF_OPTION(T, always.collect.sampler.kernel.btf_file)
 #define ALWAYS_DIR_FORCE(T, name, title) \
-	{ NULL, name, "WHY,...", \
-	  "with a directory that is refused else: open: others may enter it; foreign: it is " \
-	  "another user's, who can read what all users here run", \
-	  OPT_CHOICES, .group = title, .offset = offsetof(struct T, always.dir_force), \
-	  .words = always_dir_words }
+	DATA_DIR_FORCE(name, title, offsetof(struct T, always.dir_force))
 #define ALWAYS_CONFIG(T) \
 	{ NULL, "config", "FILE", "these options, and rules for labels, as YAML", OPT_CONFIG, \
 	  .group = "Configuration", .offset = offsetof(struct T, always.config), .basic = true }
@@ -147,12 +143,9 @@ int always_check_machine(const struct always_opts *o);
  * becomes the owner. The user must be able to reach the directory. -EACCES if others may enter it,
  * or if it is another user's, unless forced. */
 struct always_dir {
-	unsigned forced;     /* bits ALWAYS_DIR_OPEN, ALWAYS_DIR_FOREIGN */
-	const char *option;  /* the name of the one that forces it, for messages */
-	const char *process; /* as well */
+	struct data_dir_rule rule;
+	const char *process; /* its name, for messages */
 };
-enum { ALWAYS_DIR_OPEN, ALWAYS_DIR_FOREIGN };
-unsigned always_dir_forced(const struct always_opts *o);
 int always_prepare_directory(struct up_opts *up, const struct always_dir *how, struct err *err);
 
 /* --- always_run.c: runs cresset up and cresset agent, and applies changes of their configuration

@@ -6,6 +6,7 @@
 #include "cmd/cli/config.h"
 #include "cmd/cli/interrupt.h"
 #include "cmd/daemon/users.h"
+#include "cmd/files/data_dir.h"
 #include "cmd/files/load.h"
 #include "profile/profile.h"
 #include "server/server.h"
@@ -28,6 +29,7 @@ struct serve_opts {
 	const char *config, *ui_dir;
 	bool is_insecure;
 	int log;
+	struct choice_list data_force; /* data_dir_words */
 };
 
 #define PART(title, member) .group = title, .offset = offsetof(struct serve_opts, member)
@@ -47,6 +49,7 @@ static const struct cmd_opt serve_options[] = {
 	  PART("Where", is_insecure) },
 	{ NULL, "data", "DIR", "a directory of the store, in place of FILE", OPT_STRING,
 	  PART("What", data), .basic = true },
+	DATA_DIR_FORCE("data-force", "What", offsetof(struct serve_opts, data_force)),
 	{ NULL, "retention", "TIME", "of DIR: keep data that long: 36h, 14d", OPT_DURATION,
 	  PART("What", retention_ns), .def = "14d", .min = 1, .basic = true },
 	{ NULL, "disk", "SIZE", "of DIR: and no more than that", OPT_SIZE, PART("What", disk_bytes),
@@ -70,6 +73,15 @@ static const struct cmd_opt serve_options[] = {
 	{ 0 },
 };
 
+static int check_data(const struct serve_opts *o)
+{
+	const struct data_dir_rule rule = { o->data_force, "data-force" };
+	struct err err = { 0 };
+	if (store_user_take_over(o->data, &err) < 0)
+		log_warning(&err);
+	return data_dir_check(o->data, &rule, &err) ? cmd_fail(CMD_NO_OUTPUT, &err) : CMD_OK;
+}
+
 /* Finds out what is served. Returns CMD_OK, or the exit status with the error printed. */
 static int settle_data(const struct cmd_line *line, const struct serve_opts *o, const char **path,
 		       struct profile **file)
@@ -83,7 +95,9 @@ static int settle_data(const struct cmd_line *line, const struct serve_opts *o, 
 	if (!*path)
 		return cmd_usage(line, "FILE is missing, or --data DIR");
 	bool is_there = stat(*path, &st) == 0;
-	if (is_there ? S_ISDIR(st.st_mode) : o->data != NULL)
+	if (o->data && (!is_there || S_ISDIR(st.st_mode)))
+		return check_data(o);
+	if (is_there && S_ISDIR(st.st_mode))
 		return CMD_OK;
 	return load_profile(*path, NULL, file);
 }
@@ -184,8 +198,6 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 	sigset_t all;
 	mem_give_back(LARGE_BYTES);
 	users_find(&users);
-	if (o->data && store_user_take_over(o->data, &err) < 0)
-		log_warning(&err);
 	block_signals(&all);
 	int init = notify_open(); /* the sandbox allows no new sockets */
 	int rc = server_start(&opts, &server, &err);

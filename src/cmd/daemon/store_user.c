@@ -70,17 +70,6 @@ int store_user_find(struct store_user *out, struct err *err)
 			"make one:  useradd --system --user-group --no-create-home " STORE_USER);
 }
 
-const char *store_user_words(uid_t uid, char words[64])
-{
-	const struct passwd *user = getpwuid(uid);
-
-	if (user)
-		snprintf(words, 64, "user %.50s", user->pw_name);
-	else
-		snprintf(words, 64, "user %u", (unsigned)uid);
-	return words;
-}
-
 /* --- taking over from nobody ------------------------------------------------------------------ */
 
 struct takeover {

@@ -180,17 +180,18 @@ static const struct always_key keys[] = {
 static int up_command(struct cmd_line *line, const void *opts)
 {
 	struct up_page page = { 0 };
-	struct always_run r = { .line = line,
-				.typed = opts,
-				.keys = keys,
-				.dir = { .forced = always_dir_forced(
-						 &((const struct up_cmd_opts *)opts)->always),
-					 .option = "data-force",
-					 .process = "store process" },
-				.fill = fill,
-				.say = say,
-				.look_again = look_again,
-				.ctx = &page };
+	struct always_run r = {
+		.line = line,
+		.typed = opts,
+		.keys = keys,
+		.dir = { .rule = { ((const struct up_cmd_opts *)opts)->always.dir_force,
+				   "data-force" },
+			 .process = "store process" },
+		.fill = fill,
+		.say = say,
+		.look_again = look_again,
+		.ctx = &page
+	};
 
 	if (line->args.n)
 		return cmd_usage(line, "what is '%s'? The whole machine is recorded",

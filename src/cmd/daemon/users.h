@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "cmd/files/data_dir.h"
 #include "server/server.h"
 
 #include <sys/types.h>
@@ -40,9 +41,6 @@ bool users_are_same(const struct users *a, const struct users *b);
  * (https://systemd.io/UIDS-GIDS/), and they are among the 65536 that a container has. Later runs
  * take the owner of the directory. */
 
-#define STORE_USER "cresset"
-enum { STORE_UID_FIRST = 65520, STORE_UIDS = 13 };
-
 struct store_user {
 	uid_t uid;
 	gid_t gid;
@@ -50,9 +48,6 @@ struct store_user {
 
 /* Returns -ENOENT with err set if none is left. */
 int store_user_find(struct store_user *out, struct err *err);
-
-/* "user cresset", "user 65520". */
-const char *store_user_words(uid_t uid, char words[64]);
 
 /* Gives a directory that an earlier version left to nobody, and all of nobody's files in it, to the
  * user, if no process uses it. For root. Returns 1 if it was given away, which is logged; 0 if it

@@ -1,6 +1,7 @@
 /* cresset convert: converts any profile format to any other. */
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
+#include "cmd/files/data_dir.h"
 #include "cmd/files/filter.h"
 #include "cmd/files/load.h"
 #include "cmd/files/outputs.h"
@@ -31,6 +32,8 @@ static const struct cmd_opt convert_options[] = {
 	{ NULL, "data", "DIR",
 	  "into a directory of the store, instead of -o; directories are read, too", OPT_STRING,
 	  IMPORT(data), .basic = true },
+	DATA_DIR_FORCE("data-force", "Into a store",
+		       offsetof(struct convert_opts, import.data_force)),
 	{ NULL, "label", "K=V", "of all that is imported; repeatable", OPT_STRINGS,
 	  IMPORT(labels) },
 	{ NULL, "at", "T", "when files were recorded that do not tell, nor their names", OPT_STRING,

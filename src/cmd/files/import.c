@@ -5,6 +5,7 @@
 #include "base/sandbox/privileges.h"
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
+#include "cmd/files/data_dir.h"
 #include "profile/profile.h"
 #include "profile/relabel.h"
 #include "profile/tree/time_range.h"
@@ -330,9 +331,12 @@ static int import_all(struct import *im)
 {
 	const struct store_opts how = { .retention_ns = KEEP_FOREVER_NS,
 					.disk_bytes = UINT64_MAX / 2 };
+	const struct data_dir_rule rule = { im->opts->data_force, "data-force" };
 	struct store_stats stats;
 	struct err err = { 0 };
 
+	if (data_dir_check(im->opts->data, &rule, &err))
+		return cmd_fail(CMD_NO_OUTPUT, &err);
 	if (privileges_become_owner(im->opts->data, PRIVILEGES_READ_ALL, &err) < 0)
 		return cmd_fail(CMD_PERMISSION, &err);
 	if (store_open(im->opts->data, &how, &im->store, &err) < 0)

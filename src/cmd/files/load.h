@@ -45,9 +45,10 @@ int load_sides(const struct cmd_line *line, const struct load_opts *opts, const 
 
 struct import_opts {
 	const char *data;
-	const char *from;       /* format; NULL: detected by content */
-	const char *at;         /* time of files that have none; NULL: not given */
-	struct str_list labels; /* K=V */
+	const char *from;              /* format; NULL: detected by content */
+	const char *at;                /* time of files that have none; NULL: not given */
+	struct str_list labels;        /* K=V */
+	struct choice_list data_force; /* data_dir_words */
 };
 
 /* Imports line->args: files, and directories with all their content, in order of names. A file that

@@ -34,6 +34,11 @@
 /* limit MAX_ORIGINS_ALWAYS: stacks that launch or allocate on a GPU, always on */
 enum { MAX_LIVE_ALWAYS = 1 << 16, MAX_ORIGINS_ALWAYS = 1 << 14 };
 
+/* How long a recording waits for its first probes, and the end of one until they are gone. */
+#define FIRST_PROBES_NS  10000000000ull
+#define DETACH_NS        3000000000ull
+#define DETACH_ALWAYS_NS 100000000ull
+
 /* --- allocations ------------------------------------------------------------------------------ */
 
 static bool is_allocated(void *ctx, uint32_t pid, uint64_t address, uint32_t flags)
@@ -131,9 +136,11 @@ int collect_gpu_open(struct collect_gpu *g, struct sink *sink, const struct gpu_
 		     struct err *err)
 {
 	if (collect_probes_gpu(g->asked->events))
-		g->probes = gpu_probes_new(g->sampler, g->asked);
-	if (g->probes && g->asked->wait_exec) /* its first calls precede news of its mappings */
+		g->probes = gpu_probes_new(g->sampler, g->asked, g->helper);
+	if (g->probes && g->asked->wait_exec) { /* its first calls precede news of its mappings */
 		gpu_probes_expect(g->probes);
+		gpu_probes_wait(g->probes, FIRST_PROBES_NS);
+	}
 	return g->asked->events & COLLECT_GPU_INSIDE ? open_time(g, sink, types, err) : 0;
 }
 
@@ -211,14 +218,21 @@ void collect_gpu_start(struct collect_gpu *g)
 {
 	gpu_before_begin(&g->before);
 	collect_gpu_scanned(g);
+	if (g->probes && !g->asked->is_always)
+		gpu_probes_wait(g->probes, FIRST_PROBES_NS);
+}
+
+static void find_files(struct collect_gpu *g)
+{
+	if (g->probes)
+		resolve_find_files(g->resolver, gpu_probes_want, found_file, g);
 }
 
 void collect_gpu_scanned(struct collect_gpu *g)
 {
 	if (g->opts->program)
 		resolve_find_processes(g->resolver, is_driver, has_driver, g);
-	if (g->probes)
-		resolve_find_files(g->resolver, gpu_probes_want, found_file, g);
+	find_files(g);
 	if (g->time)
 		resolve_find_processes(g->resolver, gpu_time_wants, found_program, g);
 }
@@ -278,6 +292,8 @@ uint64_t collect_gpu_due_ns(const struct collect_gpu *g)
 
 void collect_gpu_run(struct collect_gpu *g, uint64_t now_ns)
 {
+	if (g->probes && gpu_probes_run(g->probes))
+		find_files(g);
 	if (g->time)
 		gpu_time_run(g->time, now_ns);
 }
@@ -380,7 +396,7 @@ void collect_gpu_stop_probes(struct collect_gpu *g)
 {
 	if (!g->probes)
 		return;
-	gpu_probes_detach(g->probes);
+	gpu_probes_detach(g->probes, g->asked->is_always ? DETACH_ALWAYS_NS : DETACH_NS);
 	gpu_probes_rest(g->probes, take_rest, g);
 }
 

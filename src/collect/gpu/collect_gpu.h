@@ -25,6 +25,7 @@ struct collect_gpu {               /* zeroed = nothing was requested */
 	const struct gpu_collect_opts *opts;
 	struct sampler *sampler;
 	struct resolver *resolver;
+	struct helper *helper;
 	struct proc_reader *reader; /* of programs */
 	struct order *order;
 	struct gpu_before before;

@@ -4,13 +4,13 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "collect/gpu/gpu_files.h"
-#include "collect/kernel/gpu_link.h"
 #include "collect/kernel/gpu_stats.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/load.h"
 #include "collect/kernel/refusal.h"
 #include "collect/kernel/sampler.h"
 #include "collect/kernel/sampler_opts.h"
+#include "collect/worker/probe_placer.h"
 #include "gpu.skel.h"
 #include "gpu/code/probes.h"
 #include "symbol/elf/elf_file.h"
@@ -24,10 +24,14 @@
 
 enum { WINDOWS_PER_SECOND = 10 }; /* GPU_WINDOW_NS */
 
+/* If a probe is not placed after this time, that is a problem. */
+#define LATE_NS 3000000000ull
+
 struct probed_file {
 	uint64_t identity;
-	int entry_link, return_link;  /* -1: none */
-	VEC(struct bpf_link *) links; /* if attached one by one */
+	uint32_t serial; /* of the request to place its probes; 0: it was answered, or has none */
+	uint32_t n_probes;
+	char name[64];
 };
 struct gpu_probes {
 	struct sampler *sampler;
@@ -35,6 +39,7 @@ struct gpu_probes {
 	uint32_t wanted;     /* bits of enum gpu_what */
 	struct gpu_bpf *bpf; /* NULL: not loaded yet */
 	struct bpf_link *exit_link;
+	struct probe_placer *placer;
 	bool is_multi, is_detached;
 	char refused_why[200],
 		refused_program
@@ -68,13 +73,15 @@ static uint32_t wanted_calls(uint32_t events)
 	return wanted;
 }
 
-struct gpu_probes *gpu_probes_new(struct sampler *s, const struct sampler_opts *opts)
+struct gpu_probes *gpu_probes_new(struct sampler *s, const struct sampler_opts *opts,
+				  struct helper *helper)
 {
 	struct gpu_probes *g = xcalloc(1, sizeof *g);
 
 	g->sampler = s;
 	g->opts = *opts;
 	g->wanted = wanted_calls(opts->events);
+	g->placer = probe_placer_new(helper);
 	return g;
 }
 
@@ -309,132 +316,146 @@ static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places,
 
 /* Returns all places, or with at_return those that are also probed at their return. Both are at the
  * same instruction, before which the return address is still the caller's. */
-static struct gpu_link_places select_places(const struct gpu_places *places, uint32_t n,
-					    uint64_t first_cookie, bool at_return)
+static struct probe_place *select_places(const struct gpu_places *places, uint32_t n,
+					 uint64_t first_cookie, bool at_return, uint32_t *selected)
 {
-	struct gpu_link_places out = { xcalloc(n + 1, sizeof(uint64_t)),
-				       xcalloc(n + 1, sizeof(uint64_t)),
-				       xcalloc(n + 1, sizeof(uint64_t)), 0 };
+	struct probe_place *out = xcalloc(n + 1, sizeof *out);
 
+	*selected = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct gpu_place *p = &places->all.v[i];
 
-		if (at_return && !(p->row.what & GPU_AT_RETURN))
-			continue;
-		out.offsets[out.n] = p->offset;
-		out.counters[out.n] = p->counter;
-		out.cookies[out.n++] = first_cookie + i;
+		if (!at_return || p->row.what & GPU_AT_RETURN)
+			out[(*selected)++] =
+				(struct probe_place){ p->offset, first_cookie + i, p->counter };
 	}
 	return out;
 }
 
-static int attach_one_by_one(struct gpu_probes *g, struct probed_file *file, int fd,
-			     const struct gpu_link_places *p, bool at_return)
+static int ask(struct gpu_probes *g, int fd, const struct gpu_library *library,
+	       const struct gpu_places *places, struct probed_file *file)
 {
-	struct bpf_program *program =
-		at_return ? g->bpf->progs.gpu_return : g->bpf->progs.gpu_enter;
-
-	for (uint32_t i = 0; i < p->n; i++) {
-		struct bpf_link *link = gpu_link_one(program, fd, p, i, at_return);
-
-		if (!link)
-			return -errno;
-		vec_push(&file->links, link);
-	}
-	return 0;
-}
-
-static int attach_side(struct gpu_probes *g, struct probed_file *file, int fd,
-		       const struct gpu_places *places, uint32_t n, uint64_t first_cookie,
-		       bool at_return)
-{
-	struct gpu_link_places p = select_places(places, n, first_cookie, at_return);
-	struct bpf_program *program =
-		at_return ? g->bpf->progs.gpu_return : g->bpf->progs.gpu_enter;
-	int rc = 0;
-
-	if (p.n && g->is_multi) {
-		rc = gpu_link_multi(bpf_program__fd(program), fd, &p, at_return);
-		if (rc >= 0)
-			*(at_return ? &file->return_link : &file->entry_link) = rc;
-	} else if (p.n) {
-		rc = attach_one_by_one(g, file, fd, &p, at_return);
-	}
-	g->stats.probes += rc < 0 ? 0 : p.n;
-	free(p.offsets);
-	free(p.cookies);
-	free(p.counters);
-	return rc < 0 ? rc : 0;
-}
-
-static void detach_file(struct probed_file *file)
-{
-	if (file->entry_link >= 0)
-		close(file->entry_link);
-	if (file->return_link >= 0)
-		close(file->return_link);
-	for (size_t i = 0; i < file->links.n; i++)
-		bpf_link__destroy(file->links.v[i]);
-	vec_done(&file->links);
-	file->entry_link = file->return_link = -1;
-}
-
-/* Attaches return probes first, so that no call is seen whose return cannot be. */
-static int attach(struct gpu_probes *g, int fd, const struct gpu_library *library,
-		  const struct gpu_places *places, struct probed_file *file)
-{
+	struct probe_wish wish = {
+		.file = fd,
+		.entry_program = bpf_program__fd(g->bpf->progs.gpu_enter),
+		.return_program = bpf_program__fd(g->bpf->progs.gpu_return),
+		.is_multi = g->is_multi,
+	};
 	uint64_t first_cookie;
 	uint32_t n = put_rows(g, places, &first_cookie);
 
 	if (!g->is_multi && n > library->important)
 		n = library->important;
-	int rc = attach_side(g, file, fd, places, n, first_cookie, true);
-	return rc ? rc : attach_side(g, file, fd, places, n, first_cookie, false);
+	struct probe_place *entries =
+		select_places(places, n, first_cookie, false, &wish.n_entries);
+	struct probe_place *returns = select_places(places, n, first_cookie, true, &wish.n_returns);
+	wish.entries = entries;
+	wish.returns = returns;
+	file->n_probes = wish.n_entries + wish.n_returns;
+	int rc = file->n_probes ? probe_placer_place(g->placer, &wish, &file->serial) : 0;
+	free(entries);
+	free(returns);
+	return rc;
 }
 
-static int probe_file(struct gpu_probes *g, const struct gpu_library *library, int fd,
-		      uint64_t identity)
+static int find_places(struct gpu_probes *g, const struct gpu_library *library, int fd,
+		       struct gpu_places *places)
 {
-	struct probed_file file = { identity, -1, -1, { 0 } };
-	struct gpu_places places = { 0 };
 	struct elf_file f;
 	struct err err = { 0 };
-	uint64_t begin_ns = clock_mono_ns();
 	int rc = elf_file_open(&f, fd, &err);
 
 	if (rc)
 		return rc;
-	rc = gpu_places_find(&f, library, g->wanted, &places, &err);
+	rc = gpu_places_find(&f, library, g->wanted, places, &err);
 	elf_file_close(&f);
-	g->stats.refused_launches += places.refused;
+	g->stats.refused_launches += places->refused;
+	return rc;
+}
+
+static int probe_file(struct gpu_probes *g, const struct gpu_library *library, int fd,
+		      struct probed_file *file)
+{
+	struct gpu_places places = { 0 };
+	uint64_t begin_ns = clock_mono_ns();
+	int rc = find_places(g, library, fd, &places);
+
 	if (!rc && places.all.n)
-		rc = is_loaded(g) ? attach(g, fd, library, &places, &file) : -ENOTSUP;
+		rc = is_loaded(g) ? ask(g, fd, library, &places, file) : -ENOTSUP;
 	gpu_places_done(&places);
-	if (rc) {
-		detach_file(&file);
-		return rc;
-	}
-	vec_push(&g->files, file);
-	if (file.entry_link >= 0 || file.return_link >= 0 || file.links.n)
-		g->stats.files++;
-	g->stats.attach_ns += clock_mono_ns() - begin_ns;
-	return 0;
+	g->stats.attach_ns += rc ? 0 : clock_mono_ns() - begin_ns;
+	return rc;
+}
+
+static void refuse(struct gpu_probes *g, const struct probed_file *file, int rc)
+{
+	note_problem(g, file->name, rc);
+	g->stats.refused_files++;
+	if (g->refused.n < GPU_MAX_FILES)
+		vec_push(&g->refused, file->identity);
 }
 
 void gpu_probes_add(struct gpu_probes *g, const char *path, int fd)
 {
 	const struct gpu_library *library = gpu_library_of(path);
 	uint64_t identity = library && !g->is_detached ? identity_of(fd) : 0;
+	struct probed_file file = { .identity = identity };
 
 	if (!identity || is_known(g, identity))
 		return;
-	int rc = g->files.n < GPU_MAX_FILES ? probe_file(g, library, fd, identity) : -E2BIG;
-	if (!rc)
+	snprintf(file.name, sizeof file.name, "%s", path);
+	int rc = g->files.n < GPU_MAX_FILES ? probe_file(g, library, fd, &file) : -E2BIG;
+	if (rc)
+		refuse(g, &file, rc);
+	else
+		vec_push(&g->files, file);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void take_done(struct gpu_probes *g, const struct probe_done *done)
+{
+	for (size_t i = 0; i < g->files.n; i++) {
+		struct probed_file *file = &g->files.v[i];
+
+		if (file->serial != done->serial)
+			continue;
+		file->serial = 0;
+		if (done->rc) {
+			refuse(g, file, done->rc);
+			*file = g->files.v[--g->files.n];
+			return;
+		}
+		g->stats.files++;
+		g->stats.probes += file->n_probes;
+		g->stats.attach_ns += done->took_ns;
 		return;
-	note_problem(g, path, rc);
-	g->stats.refused_files++;
-	if (g->refused.n < GPU_MAX_FILES)
-		vec_push(&g->refused, identity);
+	}
+}
+
+static void forget_files(struct gpu_probes *g)
+{
+	g->files.n = 0;
+	g->stats.files = g->stats.probes = 0;
+}
+
+bool gpu_probes_run(struct gpu_probes *g)
+{
+	struct probe_done done;
+
+	while (probe_placer_take(g->placer, &done))
+		take_done(g, &done);
+	g->stats.is_late = probe_placer_waits_ns(g->placer) > LATE_NS;
+	if (!probe_placer_take_lost(g->placer))
+		return false;
+	forget_files(g);
+	return !g->is_detached;
+}
+
+void gpu_probes_wait(struct gpu_probes *g, uint64_t max_ns)
+{
+	probe_placer_wait(g->placer, max_ns);
+	gpu_probes_run(g);
 }
 
 /* --- files that are not mapped yet ------------------------------------------------------------ */
@@ -521,22 +542,23 @@ void gpu_probes_get_stats(struct gpu_probes *g, struct gpu_probes_stats *out)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-void gpu_probes_detach(struct gpu_probes *g)
+void gpu_probes_detach(struct gpu_probes *g, uint64_t max_ns)
 {
 	uint64_t begin_ns = clock_mono_ns();
 
-	for (size_t i = 0; i < g->files.n; i++)
-		detach_file(&g->files.v[i]);
-	if (!g->is_detached)
-		g->stats.detach_ns = clock_mono_ns() - begin_ns;
+	if (g->is_detached)
+		return;
 	g->is_detached = true;
+	probe_placer_detach(g->placer, max_ns);
+	gpu_probes_run(g);
+	g->stats.detach_ns = clock_mono_ns() - begin_ns;
 }
 
 void gpu_probes_free(struct gpu_probes *g)
 {
 	if (!g)
 		return;
-	gpu_probes_detach(g);
+	probe_placer_free(g->placer);
 	bpf_link__destroy(g->exit_link);
 	gpu_bpf__destroy(g->bpf);
 	vec_done(&g->files);

@@ -19,8 +19,11 @@ struct gpu_probes;
 
 enum { GPU_MAX_FILES = 128 }; /* limit: files of GPU libraries probed at once; others are counted */
 
-/* The sampler must outlive it. */
-struct gpu_probes *gpu_probes_new(struct sampler *s, const struct sampler_opts *opts);
+struct helper;
+
+/* The sampler and the helper must outlive it. */
+struct gpu_probes *gpu_probes_new(struct sampler *s, const struct sampler_opts *opts,
+				  struct helper *helper);
 void gpu_probes_free(struct gpu_probes *g); /* NULL is fine */
 
 /* Returns why the kernel refuses probes; NULL: it accepts them, or none was needed so far. */
@@ -28,12 +31,18 @@ const char *gpu_probes_refused(const struct gpu_probes *g);
 
 /* Returns whether to hand over a file with this path. */
 bool gpu_probes_want(const char *path);
-/* Probes the file open at fd, unless it is already probed; fd stays the caller's. */
+/* Requests probes of the file open at fd, unless it is already probed; fd stays the caller's.
+ * Another process places them (collect/worker/probe_placer.h): nobody waits. */
 void gpu_probes_add(struct gpu_probes *g, const char *path, int fd);
+/* Takes what was placed. Call it some times a second. Returns true when all probes are gone, with
+ * the process that placed them: the caller adds all files again. */
+bool gpu_probes_run(struct gpu_probes *g);
+/* Waits until all requested probes are placed, at most that long. */
+void gpu_probes_wait(struct gpu_probes *g, uint64_t max_ns);
 /* Probes the files that a program started from here would load. */
 void gpu_probes_expect(struct gpu_probes *g);
-/* Detaches all probes. */
-void gpu_probes_detach(struct gpu_probes *g);
+/* Detaches all probes, and waits for that at most that long. */
+void gpu_probes_detach(struct gpu_probes *g, uint64_t max_ns);
 
 /* Passes launches that no stack stands for yet to fn, for all threads; the caller puts them into
  * the ring's order. Each is passed once. */

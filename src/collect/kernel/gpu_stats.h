@@ -4,6 +4,7 @@
 
 #include "bpf/gpu_event.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Statistics of probes on GPU libraries. */
@@ -14,6 +15,7 @@ struct gpu_probes_stats {
 	uint32_t refused_files;        /* cannot be probed, or too many */
 	uint64_t attach_ns, detach_ns; /* of all of them */
 	const char *how;               /* "uprobe.multi", "uprobes"; NULL: nothing is attached */
+	bool is_late;                  /* the kernel has been placing a probe for seconds */
 	char problem[160];             /* the first one; "": none */
 };
 

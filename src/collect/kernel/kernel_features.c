@@ -1,8 +1,8 @@
 #include "collect/kernel/kernel_features.h"
 
 #include "base/mem.h"
-#include "collect/kernel/gpu_link.h"
 #include "collect/kernel/kernel_types.h"
+#include "collect/worker/probe_link.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -51,7 +51,7 @@ static const struct {
 	{ FEATURE_COPY_FROM_TASK, { "bpf_copy_from_user_task", "bpf_loop" }, NULL },
 	{ FEATURE_PREV_STATE, { "sched_switch.prev_state" }, NULL },
 	{ FEATURE_GROWING_TABLES, { NULL }, has_growing_tables },
-	{ FEATURE_UPROBE_MULTI, { NULL }, gpu_link_has_multi },
+	{ FEATURE_UPROBE_MULTI, { NULL }, probe_link_has_multi },
 	{ FEATURE_SCHED_EXIT, { "sched_exit_tp" }, NULL },
 	{ FEATURE_SLEEPERS_MOVE, { "task_struct.se.sched_delayed", "sched_migrate_task" }, NULL },
 	{ FEATURE_BUSY_TIME,

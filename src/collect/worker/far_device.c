@@ -70,25 +70,32 @@ static bool is_in_our_user_ns(uint32_t pid)
 	       ours.st_ino == its.st_ino;
 }
 
-static bool is_mounted_near(uint32_t pid, uint32_t maj, uint32_t min)
+bool mounts_are_near(int mountinfo, uint32_t maj, uint32_t min, bool other_user_ns)
 {
-	char path[32];
+	struct lines *lines = xcalloc(1, sizeof *lines);
 	int is_near = -1;
 	char *line;
 	size_t len;
+
+	lines->fd = mountinfo;
+	while (is_near < 0 && lines->offset <= FAR_MAX_MOUNTS_BYTES &&
+	       lines_next(lines, &line, &len, NULL) > 0)
+		is_near = mount_line_is_near(line, len, maj, min, other_user_ns);
+	free(lines);
+	return is_near > 0;
+}
+
+static bool is_mounted_near(uint32_t pid, uint32_t maj, uint32_t min)
+{
+	char path[32];
 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/mountinfo", pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	bool other = !is_in_our_user_ns(pid);
-	struct lines *lines = xcalloc(1, sizeof *lines);
-	lines->fd = fd;
-	while (is_near < 0 && lines_next(lines, &line, &len, NULL) > 0)
-		is_near = mount_line_is_near(line, len, maj, min, other);
-	free(lines);
+	bool is_near = mounts_are_near(fd, maj, min, !is_in_our_user_ns(pid));
 	close(fd);
-	return is_near > 0;
+	return is_near;
 }
 
 /* Unnamed memory, which is in no list, is on the device of a memory file of ours. */

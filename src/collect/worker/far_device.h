@@ -8,6 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The main loop looks through that list, and any user may make 100,000 mounts with long names in a
+ * namespace. */
+enum {
+	/* limit: list of the mounts of a process; a device that is listed beyond it is far */
+	FAR_MAX_MOUNTS_BYTES = 4 << 20,
+};
+
 /* maj, min: as the kernel shows them in mappings of pid. An unknown device is far. */
 bool device_is_far(uint32_t pid, uint32_t maj, uint32_t min);
 
@@ -16,5 +23,7 @@ bool device_is_far(uint32_t pid, uint32_t maj, uint32_t min);
  * device, or malformed. */
 int mount_line_is_near(const char *line, size_t len, uint32_t maj, uint32_t min,
 		       bool other_user_ns);
+/* The same for all lines of an open file; -1 is false. */
+bool mounts_are_near(int mountinfo, uint32_t maj, uint32_t min, bool other_user_ns);
 
 #endif

@@ -5,6 +5,7 @@
 #include "collect/proc/mapped_file.h"
 #include "collect/worker/code_worker.h"
 #include "collect/worker/far_device.h"
+#include "collect/worker/probe_placer.h"
 #include "collect/worker/proc_reader.h"
 
 #include <errno.h>
@@ -148,11 +149,13 @@ const char *const helper_work_names[HELPER_WORKS] = {
 	[HELPER_CODE] = "cresset-code",
 	[HELPER_FAR] = "cresset-far",
 	[HELPER_READ] = "cresset-read",
+	[HELPER_PROBE] = "cresset-probe",
 };
 static void (*const serve[HELPER_WORKS])(int fd) = {
 	[HELPER_CODE] = code_worker_serve,
 	[HELPER_FAR] = far_worker_serve,
 	[HELPER_READ] = proc_reader_worker_serve,
+	[HELPER_PROBE] = probe_worker_serve,
 };
 
 /* --- the nursery ------------------------------------------------------------------------------ */

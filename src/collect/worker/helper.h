@@ -22,9 +22,10 @@
 #include <stdint.h>
 
 enum helper_work {
-	HELPER_CODE, /* names of code made at run time (collect/worker/code_worker.h) */
-	HELPER_FAR,  /* files on file systems that may not respond (collect/worker/far_files.h) */
-	HELPER_READ, /* memory and mappings of other processes (collect/worker/proc_reader.h) */
+	HELPER_CODE,  /* names of code made at run time (collect/worker/code_worker.h) */
+	HELPER_FAR,   /* files on file systems that may not respond (collect/worker/far_files.h) */
+	HELPER_READ,  /* memory and mappings of other processes (collect/worker/proc_reader.h) */
+	HELPER_PROBE, /* probes of libraries (collect/worker/probe_placer.h) */
 	HELPER_WORKS
 };
 

@@ -1,6 +1,8 @@
 // tier: test
 /* Which file systems may hang, according to the kernel's list. */
 #include "collect/worker/far_device.h"
+
+#include "base/buf.h"
 #include "shell.h"
 
 #include <sys/stat.h>
@@ -37,6 +39,22 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
+/* A user who has made very many mounts makes nobody look through all of them. */
+START_TEST(very_many)
+{
+	struct buf b = { 0 };
+
+	for (int i = 0; i < 100000; i++)
+		buf_addf(&b, "%d 35 0:%d / /%060d rw - tmpfs tmpfs rw\n", i, i, i);
+	ck_assert_uint_gt(b.len, 2 * FAR_MAX_MOUNTS_BYTES);
+	int fd = file_of(b.data, b.len);
+	ck_assert(mounts_are_near(fd, 0, 10000, false));
+	ck_assert(!mounts_are_near(fd, 0, 99999, false));
+	buf_done(&b);
+	close(fd);
+}
+END_TEST
+
 START_TEST(here)
 {
 	struct stat st;
@@ -52,4 +70,4 @@ START_TEST(here)
 }
 END_TEST
 
-UNIT_MAIN("far_device", lines, cut_anywhere, here)
+UNIT_MAIN("far_device", lines, cut_anywhere, very_many, here)

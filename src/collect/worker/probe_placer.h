@@ -1,0 +1,73 @@
+/* collect/worker/probe_placer.h: attaches BPF programs to files of libraries, by another process
+ * (collect/worker/probe_link.h says why), which keeps the links.
+ *
+ * A process that holds its mmap_lock makes the kernel wait with the lock that all placing of probes
+ * takes. So another worker would not get further: one that waits is not replaced, goes on by itself
+ * when the process lets the lock go, and what was asked meanwhile waits behind it. Nobody waits for
+ * it but by probe_placer_wait and probe_placer_detach, and these not for long. */
+#ifndef CRESSET_COLLECT_WORKER_PROBE_PLACER_H
+#define CRESSET_COLLECT_WORKER_PROBE_PLACER_H
+
+#include "collect/worker/probe_link.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct helper;
+struct probe_placer;
+
+enum {
+	/* limit: places in one file, and at the returns of functions of one file */
+	PROBE_MAX_PLACES = 4096,
+};
+
+struct probe_wish {
+	int file, entry_program,
+		return_program; /* stay the caller's; the same programs each time */
+	bool is_multi;          /* all places with one link */
+	const struct probe_place *entries, *returns;
+	uint32_t n_entries, n_returns;
+};
+struct probe_done {
+	uint32_t serial;
+	int rc; /* 0, or -errno: no place of this file is attached */
+	uint64_t took_ns;
+};
+
+struct probe_placer *probe_placer_new(struct helper *helper); /* helper stays the caller's */
+void probe_placer_free(struct probe_placer *p);               /* NULL is fine */
+
+/* Requests places. Returns 0 and a number that is not 0, or -errno: there is no worker. */
+int probe_placer_place(struct probe_placer *p, const struct probe_wish *wish, uint32_t *serial);
+/* Takes an answer; returns false if there is none. Call it some times a second. */
+bool probe_placer_take(struct probe_placer *p, struct probe_done *out);
+/* Returns true once after the worker has died, and all probes with it: no answer comes to what was
+ * asked before. */
+bool probe_placer_take_lost(struct probe_placer *p);
+
+/* Returns for how long the first request without an answer has been waiting; 0: there is none. */
+uint64_t probe_placer_waits_ns(const struct probe_placer *p);
+/* Waits until every request is answered, or the time is over. */
+void probe_placer_wait(struct probe_placer *p, uint64_t max_ns);
+/* Detaches all probes; no other may be placed afterwards. Returns whether that was done in time. */
+bool probe_placer_detach(struct probe_placer *p, uint64_t max_ns);
+
+/* --- messages, over base/stream.h ------------------------------------------------------------- */
+
+/*     collector → worker                                      worker → collector
+ *     PROBE_PROGRAM  u32 enum probe_side, and a descriptor
+ *     PROBE_PLACE    struct probe_place_head, places of the   PROBE_PLACED  struct probe_done
+ *                    returns, places of the entries; with
+ *                    a descriptor of the file
+ *     PROBE_DETACH                                            PROBE_DETACHED */
+enum probe_message { PROBE_PROGRAM = 1, PROBE_PLACE, PROBE_DETACH, PROBE_PLACED, PROBE_DETACHED };
+enum probe_side { PROBE_AT_RETURN, PROBE_AT_ENTRY, PROBE_SIDES };
+struct probe_place_head {
+	uint32_t serial, is_multi, n[PROBE_SIDES];
+};
+
+/* probe_worker.c: serves until the peer is gone. */
+void probe_worker_serve(int fd);
+
+#endif

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# tier: test
+# cresset up beside parts of it that are killed or stand still: who starts the readers is killed, and the collector begins again; a collector that is
+# stopped does not keep up from its end, nor does one that the kernel does not end.
+. tests/live/lib.sh
+. tests/live/lib_always.sh
+needs_recording
+
+chmod 755 "$tmp" # the store process is not root
+up() {
+	begin_always up --data "$tmp/data" --listen none
+	until_said "collector runs"
+}
+
+up
+first=$(half cresset-collect)
+kill -9 "$(pgrep -P "$first" -x cresset-nursery)"
+until_said "collector runs" 2
+is "the death of who starts the readers is said" "$(grep -c 'cresset-nursery has been ended' "$tmp/log")" 1
+second=$(half cresset-collect)
+holds "… the collector has begun again" [ -n "$second" -a "$second" != "$first" ]
+for _ in $(seq 600); do
+	[ -n "$(pgrep -P "$second" -x cresset-nursery)" ] && break
+	sleep 0.05
+done
+holds "… with another one" test -n "$(pgrep -P "$second" -x cresset-nursery)"
+is "… once" "$(grep -c 'collector has ended' "$tmp/log")" 1
+
+kill -STOP "$second"
+end_always
+is "it ends beside a collector that is stopped" "$status" 0
+is "… and says whom it killed" "$(grep -c 'the collector did not end in time and is killed' "$tmp/log")" 1
+
+# Who traces a process keeps it from its end, as a lock of the kernel does.
+if command -v python3 >/dev/null; then
+	up
+	collector=$(half cresset-collect)
+	python3 -c '
+import ctypes, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+PTRACE_SEIZE = 0x4206
+if libc.ptrace(PTRACE_SEIZE, int(sys.argv[1]), 0, 0):
+    sys.exit(1)
+print("traced", flush=True)
+time.sleep(300)' "$collector" >"$tmp/tracer" 2>/dev/null &
+	tracer=$!
+	pids+=("$tracer")
+	for _ in $(seq 600); do
+		[ -s "$tmp/tracer" ] && break
+		kill -0 "$tracer" 2>/dev/null || break
+		sleep 0.05
+	done
+fi
+others() { pgrep -f "cresset up -v .*--data $tmp/data -" | grep -cv "^$collector$"; }
+if [ -s "$tmp/tracer" ]; then
+	kill -STOP "$collector"
+	end_always
+	is "it ends beside a collector that the kernel does not end" "$status" 0
+	is "… and says whom it leaves" "$(grep -c "the collector cannot be ended: process $collector" "$tmp/log")" 1
+	for _ in $(seq 600); do
+		[ "$(others)" = 0 ] && break
+		sleep 0.05
+	done
+	is "… and nobody else is there" "$(others)" 0
+	kill -9 "$tracer"
+	wait "$tracer" 2>/dev/null
+else
+	skip "it ends beside a collector that the kernel does not end" "no process can be traced here"
+fi
+finish
