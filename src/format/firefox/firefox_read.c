@@ -66,8 +66,8 @@ static int fx_read_number(struct fx_reader *f, double *number)
 {
 	struct json_value v;
 	int rc = json_scalar(f->json, &v, f->err);
-	if (rc > 0 && v.token == JSON_NUMBER && isfinite(v.number))
-		*number = v.number;
+	if (rc > 0 && v.token == JSON_NUMBER && isfinite(json_double(&v)))
+		*number = json_double(&v);
 	return rc;
 }
 
