@@ -477,14 +477,14 @@ struct folded_lines {
 	size_t stacks, with_callers, others;
 };
 
-/* Whether there is a ';' between frames, not one between words of a sentence: "took 5; left 3". */
+/* Whether there is a ';' between frames, not one at the end of a sentence: "took 5; left 3", "SELECT 1; 3". */
 static bool folded_has_callers(const char *stack, size_t len)
 {
 	const char *end = stack + len, *at = stack;
 	while ((at = memchr(at, ';', end - at)) && ++at < end)
 		if (*at != ' ')
 			return true;
-	return at == end;
+	return false;
 }
 
 static struct folded_lines folded_lines(const char *head, size_t len)

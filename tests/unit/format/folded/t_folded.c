@@ -258,6 +258,7 @@ START_TEST(content_tells_the_format)
 		{ "2026-11-29T01:00:00 worker 7 took 12\n", false, true },
 		{ "gc 1: 2+0 ms clock; heap 4\ngc 2: 2+0 ms clock; heap 5\n", false, true },
 		{ "main;operator new; 5\n", true, true },
+		{ "LOG: SELECT 1; 5\nLOG: SELECT 2; 6\n", false, true },
 		{ "", false, false },
 		{ "# comment 1\n", false, false },
 		{ "hello world\n", false, false },
