@@ -28,8 +28,15 @@ struct digits {
 static const char *read_digits(const char *s, const char *end, int step, struct digits *d)
 {
 	static const unsigned __int128 room = ~(unsigned __int128)0 / 10 - 1;
+	const char *from = s;
+	if (d->mantissa < (uint64_t)DECIMAL_ONE) {
+		uint64_t v = (uint64_t)d->mantissa;
+		for (; is_digit(s, end) && v < (uint64_t)DECIMAL_ONE; s++)
+			v = v * 10 + (unsigned)(*s - '0');
+		d->mantissa = v;
+		d->exponent += step * (s - from);
+	}
 	for (; is_digit(s, end); s++) {
-		d->any = true;
 		if (d->mantissa < room) {
 			d->mantissa = d->mantissa * 10 + (unsigned)(*s - '0');
 			d->exponent += step;
@@ -37,6 +44,7 @@ static const char *read_digits(const char *s, const char *end, int step, struct 
 			d->exponent += step + 1;
 		}
 	}
+	d->any |= s > from;
 	return s;
 }
 
@@ -57,31 +65,106 @@ static const char *read_exponent(const char *s, const char *end, int64_t *expone
 	return s;
 }
 
+static const uint64_t powers[] = {
+	1,
+	10,
+	100,
+	1000,
+	10000,
+	100000,
+	1000000,
+	10000000,
+	100000000,
+	1000000000,
+	10000000000,
+	100000000000,
+	1000000000000,
+	10000000000000,
+	100000000000000,
+	1000000000000000,
+	10000000000000000,
+	100000000000000000,
+	1000000000000000000,
+};
+
 /* Returns mantissa * 10^shift, clamped. */
 static __int128 shifted(unsigned __int128 mantissa, int64_t shift)
 {
-	for (; shift > 0 && mantissa && mantissa <= (unsigned __int128)DECIMAL_MOST; shift--)
-		mantissa = mantissa > (unsigned __int128)DECIMAL_MOST / 10 ? DECIMAL_MOST + 1
-									   : mantissa * 10;
+	const unsigned __int128 most = DECIMAL_MOST;
+	if (mantissa <= UINT64_MAX && shift >= 0 && shift <= DECIMALS) {
+		mantissa *= powers[shift];
+		return mantissa > most ? DECIMAL_MOST : (__int128)mantissa;
+	}
+	for (; shift > 0 && mantissa && mantissa <= most; shift--)
+		mantissa = mantissa > most / 10 ? most + 1 : mantissa * 10;
 	for (; shift < 0 && mantissa; shift++)
 		mantissa /= 10;
-	return mantissa > (unsigned __int128)DECIMAL_MOST ? DECIMAL_MOST : (__int128)mantissa;
+	return mantissa > most ? DECIMAL_MOST : (__int128)mantissa;
 }
 
-bool decimal_parse(const char *text, size_t len, struct decimal *out)
+struct parsed {
+	struct digits digits;
+	bool negative;
+};
+
+static bool parse(const char *text, size_t len, struct parsed *out)
 {
 	const char *s = text, *end = text + len;
 	struct digits d = { 0 };
-	bool negative = s < end && *s == '-';
+	out->negative = s < end && *s == '-';
 	s += s < end && (*s == '-' || *s == '+');
 	s = read_digits(s, end, 0, &d);
 	if (s < end && *s == '.')
 		s = read_digits(s + 1, end, -1, &d);
 	s = d.any ? read_exponent(s, end, &d.exponent) : NULL;
-	if (s != end)
+	out->digits = d;
+	return s == end;
+}
+
+bool decimal_parse(const char *text, size_t len, struct decimal *out)
+{
+	struct parsed p;
+	if (!parse(text, len, &p))
 		return false;
-	__int128 atto = shifted(d.mantissa, d.exponent + DECIMALS);
-	out->atto = negative ? -atto : atto;
+	__int128 atto = shifted(p.digits.mantissa, p.digits.exponent + DECIMALS);
+	out->atto = p.negative ? -atto : atto;
+	return true;
+}
+
+/* The usual case of decimal_parse_shifted: at most 18 digits, and none is lost but behind the
+ * point. */
+static bool shift_small(const struct parsed *p, int64_t shift, int64_t *out, bool *is_whole)
+{
+	uint64_t v = (uint64_t)p->digits.mantissa;
+	if (p->digits.mantissa >= (uint64_t)DECIMAL_ONE || shift < -DECIMALS || shift > DECIMALS)
+		return false;
+	*is_whole = true;
+	if (shift < 0) {
+		uint64_t by = powers[-shift], rest = v % by;
+		*is_whole = rest == 0;
+		v = v / by + (rest >= by - rest);
+	} else if (__builtin_mul_overflow(v, powers[shift], &v) || v > INT64_MAX) {
+		return false;
+	}
+	*out = p->negative ? -(int64_t)v : (int64_t)v;
+	return true;
+}
+
+bool decimal_parse_shifted(const char *text, size_t len, unsigned shift, int64_t *out,
+			   bool *is_whole)
+{
+	struct parsed p;
+	bool whole;
+	if (!parse(text, len, &p))
+		return false;
+	if (!shift_small(&p, p.digits.exponent + shift, out, &whole)) {
+		__int128 atto = shifted(p.digits.mantissa, p.digits.exponent + shift + DECIMALS);
+		struct decimal d = { p.negative ? -atto : atto };
+		*out = decimal_times(d, 1);
+		whole = decimal_part(d) == 0 && atto < DECIMAL_MOST;
+	}
+	if (is_whole)
+		*is_whole = whole;
 	return true;
 }
 

@@ -20,6 +20,12 @@ struct decimal {
  * text is anything else; *out is then untouched. */
 bool decimal_parse(const char *text, size_t len, struct decimal *out);
 
+/* Sets *out to the number times ten to the power of `shift`, as a whole number: halves are rounded
+ * away from zero, larger numbers clamped to int64_t. Faster than decimal_parse. *is_whole: nothing
+ * was rounded or clamped; may be NULL. Returns false as decimal_parse. */
+bool decimal_parse_shifted(const char *text, size_t len, unsigned shift, int64_t *out,
+			   bool *is_whole);
+
 /* Sum, clamped. */
 struct decimal decimal_add(struct decimal a, struct decimal b);
 struct decimal decimal_sub(struct decimal a, struct decimal b);

@@ -219,8 +219,27 @@ static int rewrite_char(struct rewrite *r)
 	return 0;
 }
 
+/* \Q…\E: each character stands for itself. */
+static int rewrite_quoted(struct rewrite *r)
+{
+	for (r->at += 2; *r->at && strncmp(r->at, "\\E", 2) != 0; r->at++) {
+		if (add_size(r, 1, 1) < 0)
+			return -EINVAL;
+		if (strchr("\\^$.[]|()*+?{}", *r->at))
+			buf_addc(&r->out, '\\');
+		buf_addc(&r->out, *r->at);
+		r->last = 1;
+		r->can_repeat = true;
+		r->can_be_lazy = false;
+	}
+	r->at += *r->at ? 2 : 0;
+	return 0;
+}
+
 static int rewrite_one(struct rewrite *r)
 {
+	if (r->at[0] == '\\' && r->at[1] == 'Q')
+		return rewrite_quoted(r);
 	if (*r->at == '(')
 		return rewrite_open(r);
 	if (*r->at == ')')
@@ -232,7 +251,12 @@ static int rewrite_one(struct rewrite *r)
 
 static int compile(const char *text, regex_t *out, struct pattern_groups *groups, struct err *err)
 {
-	struct rewrite r = { .at = text, .err = err, .groups = groups, .opened = 1 };
+	static const char any_case[] = "(?i)";
+	bool is_any_case = strncmp(text, any_case, strlen(any_case)) == 0;
+	struct rewrite r = { .at = text + (is_any_case ? strlen(any_case) : 0),
+			     .err = err,
+			     .groups = groups,
+			     .opened = 1 };
 	int rc = 0;
 	if (strlen(text) > PATTERN_MAX_LEN)
 		return err_set(err, EINVAL, "the expression is longer than %d bytes",
@@ -241,7 +265,7 @@ static int compile(const char *text, regex_t *out, struct pattern_groups *groups
 	while (rc == 0 && *r.at)
 		rc = rewrite_one(&r);
 	buf_adds(&r.out, ")$");
-	int flags = REG_EXTENDED | (groups ? 0 : REG_NOSUB);
+	int flags = REG_EXTENDED | (groups ? 0 : REG_NOSUB) | (is_any_case ? REG_ICASE : 0);
 	int code = rc == 0 ? regcomp(out, buf_cstr(&r.out), flags) : 0;
 	if (code) {
 		char why[128];

@@ -116,6 +116,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 				   "files with the build id of another file: known by their path "
 				   "only",
 				   "link each with a build id of its own", 0 },
+	[LOSS_INPUT_ASYNC] = { "input_async",
+			       "asynchronous events of the input left out, as they are in no "
+			       "thread's stack",
+			       "", 0, .is_input = 1 },
 };
 
 void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason)

@@ -94,6 +94,7 @@ enum loss {
 	LOSS_INPUT_PRUNED,    /* samples without the frames that the file says to leave out */
 	LOSS_INPUT_SUMMARY,   /* events of an input file that sum up others */
 	LOSS_BUILD_ID_SHARED, /* files with the build id of another file: known by path */
+	LOSS_INPUT_ASYNC, /* asynchronous events of an input file, which no thread's stack has */
 	LOSS_REASONS
 };
 struct loss_info {

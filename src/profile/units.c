@@ -10,6 +10,7 @@
 
 #define NS        "nanoseconds"
 #define BYTES     "bytes"
+#define COUNT     "count"
 #define SECOND_NS INT64_C(1000000000)
 
 /* Sizes are powers of 1024, as in pprof. */
@@ -37,6 +38,8 @@ static const struct {
 	{ "hours", NS, 3600 * SECOND_NS },
 	{ "hrs", NS, 3600 * SECOND_NS },
 	{ "days", NS, 86400 * SECOND_NS },
+	{ "weeks", NS, 7 * 86400 * SECOND_NS },
+	{ "wks", NS, 7 * 86400 * SECOND_NS },
 	{ "bytes", BYTES, 1 },
 	{ "b", BYTES, 1 },
 	{ "by", BYTES, 1 },
@@ -44,18 +47,29 @@ static const struct {
 	{ "kibibytes", BYTES, INT64_C(1) << 10 },
 	{ "kb", BYTES, INT64_C(1) << 10 },
 	{ "kib", BYTES, INT64_C(1) << 10 },
+	{ "kbytes", BYTES, INT64_C(1) << 10 },
 	{ "megabytes", BYTES, INT64_C(1) << 20 },
 	{ "mebibytes", BYTES, INT64_C(1) << 20 },
 	{ "mb", BYTES, INT64_C(1) << 20 },
 	{ "mib", BYTES, INT64_C(1) << 20 },
+	{ "mbytes", BYTES, INT64_C(1) << 20 },
 	{ "gigabytes", BYTES, INT64_C(1) << 30 },
 	{ "gibibytes", BYTES, INT64_C(1) << 30 },
 	{ "gb", BYTES, INT64_C(1) << 30 },
 	{ "gib", BYTES, INT64_C(1) << 30 },
+	{ "gbytes", BYTES, INT64_C(1) << 30 },
 	{ "terabytes", BYTES, INT64_C(1) << 40 },
 	{ "tebibytes", BYTES, INT64_C(1) << 40 },
 	{ "tb", BYTES, INT64_C(1) << 40 },
 	{ "tib", BYTES, INT64_C(1) << 40 },
+	{ "tbytes", BYTES, INT64_C(1) << 40 },
+	{ "petabytes", BYTES, INT64_C(1) << 50 },
+	{ "pebibytes", BYTES, INT64_C(1) << 50 },
+	{ "pb", BYTES, INT64_C(1) << 50 },
+	{ "pib", BYTES, INT64_C(1) << 50 },
+	{ "count", COUNT, 1 },
+	{ "counts", COUNT, 1 },
+	{ "1", COUNT, 1 }, /* UCUM's, as in OTLP */
 };
 
 static bool is_unit(const char *unit, const char *name)
@@ -63,7 +77,7 @@ static bool is_unit(const char *unit, const char *name)
 	size_t len = strlen(name);
 	if (strcasecmp(unit, name) == 0)
 		return true;
-	return len > 4 && name[len - 1] == 's' && strlen(unit) == len - 1 &&
+	return len > 2 && name[len - 1] == 's' && strlen(unit) == len - 1 &&
 	       strncasecmp(unit, name, len - 1) == 0;
 }
 
@@ -90,27 +104,37 @@ static void unified_done(struct unified *u)
 	free(u->period);
 }
 
-static bool is_other_unit(const struct profile *p, uint32_t unit)
+/* Values without a unit are counts. */
+static struct unit_base value_unit_base(const struct profile *p, uint32_t unit)
 {
-	const char *text = profile_str(p, unit), *base = unit_base_of(text).base;
-	return base && strcmp(text, base) != 0;
+	const char *text = profile_str(p, unit);
+	return unit_base_of(*text ? text : COUNT);
+}
+
+static bool is_other_unit(const struct profile *p, uint32_t unit, const char *base)
+{
+	return base && strcmp(profile_str(p, unit), base) != 0;
+}
+
+static bool has_other_unit(const struct profile *p, const struct type *t)
+{
+	return is_other_unit(p, t->unit, value_unit_base(p, t->unit).base) ||
+	       is_other_unit(p, t->period_unit, unit_base_of(profile_str(p, t->period_unit)).base);
 }
 
 static bool has_other_units(const struct profile *p)
 {
 	for (size_t i = 0; i < p->series.types.n; i++) {
 		const struct type *t = &p->series.types.v[i];
-		if (!type_is_metric(t) &&
-		    (is_other_unit(p, t->unit) || is_other_unit(p, t->period_unit)))
+		if (!type_is_metric(t) && has_other_unit(p, t))
 			return true;
 	}
 	return false;
 }
 
 /* Returns the factor. */
-static int64_t unify_unit(struct profile *p, uint32_t *unit)
+static int64_t unify_unit(struct profile *p, uint32_t *unit, struct unit_base u)
 {
-	struct unit_base u = unit_base_of(profile_str(p, *unit));
 	if (u.base)
 		*unit = strtab_put(&p->strings, u.base);
 	return u.scale;
@@ -129,8 +153,9 @@ static void unify_types(struct profile *p, struct unified *u)
 	for (size_t i = 0; i < n; i++) {
 		u->value[i] = u->period[i] = 1;
 		if (!type_is_metric(&old[i])) {
-			u->value[i] = unify_unit(p, &old[i].unit);
-			u->period[i] = unify_unit(p, &old[i].period_unit);
+			struct unit_base period = unit_base_of(profile_str(p, old[i].period_unit));
+			u->value[i] = unify_unit(p, &old[i].unit, value_unit_base(p, old[i].unit));
+			u->period[i] = unify_unit(p, &old[i].period_unit, period);
 		}
 		u->type[i] = type_intern(t, &old[i]);
 	}

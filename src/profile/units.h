@@ -1,6 +1,7 @@
 /* profile/units.h: values of one quantity in one unit. Programs count the same in nanoseconds or
  * microseconds, bytes or kB: types that differ only in this are one. Times are kept in nanoseconds,
- * memory in bytes, which loses nothing. Units of metrics stay as they are. */
+ * memory in bytes, which loses nothing. Values without a unit are counts. Units of metrics stay as
+ * they are. */
 #ifndef CRESSET_PROFILE_UNITS_H
 #define CRESSET_PROFILE_UNITS_H
 
@@ -9,9 +10,9 @@
 
 struct profile;
 
-/* A value of a unit times scale is in base: "nanoseconds", "bytes". */
+/* A value of a unit times scale is in base: "nanoseconds", "bytes", "count". */
 struct unit_base {
-	const char *base; /* NULL: the unit is neither time nor memory */
+	const char *base; /* NULL: the unit is another one */
 	int64_t scale;
 };
 struct unit_base unit_base_of(const char *unit);

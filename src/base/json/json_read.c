@@ -311,27 +311,27 @@ static void json_whole(struct json_value *v, const char *s)
 		return;
 	v->is_integer = true;
 	v->integer = n;
-	v->number = n;
 }
 
 static int json_number(struct json_reader *r, struct json_value *v)
 {
-	struct decimal d = { 0 };
 	bool is_whole = false;
+	int64_t n;
 	if (!json_is_number(v->text, &is_whole))
 		return json_bad(r, "this is no value");
 	v->token = JSON_NUMBER;
-	if (is_whole)
+	if (is_whole) {
 		json_whole(v, v->text);
-	if (v->is_integer)
-		return 1;
-	v->number = strtod(v->text, NULL);
-	if (decimal_parse(v->text, v->len, &d) && decimal_part(d) == 0 && d.atto < DECIMAL_MOST &&
-	    d.atto > -DECIMAL_MOST) {
+	} else if (decimal_parse_shifted(v->text, v->len, 0, &n, &is_whole) && is_whole) {
 		v->is_integer = true;
-		v->integer = decimal_times(d, 1);
+		v->integer = n;
 	}
 	return 1;
+}
+
+double json_double(const struct json_value *v)
+{
+	return v->is_integer ? (double)v->integer : strtod(v->text, NULL);
 }
 
 bool json_decimal(const struct json_value *v, struct decimal *out)

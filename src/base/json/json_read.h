@@ -46,7 +46,7 @@ enum json_token {
 	JSON_ARRAY_END,
 	JSON_KEY,    /* text: the key */
 	JSON_STRING, /* text: decoded */
-	JSON_NUMBER, /* text: as in the file; number, and integer when is_integer */
+	JSON_NUMBER, /* text: as in the file; integer when is_integer; else json_double */
 	JSON_BOOL,   /* boolean */
 	JSON_NULL,
 };
@@ -56,7 +56,6 @@ struct json_value {
 	enum json_token token;
 	const char *text;
 	size_t len;
-	double number;
 	bool is_integer; /* fits int64_t exactly */
 	int64_t integer;
 	bool boolean;
@@ -103,6 +102,8 @@ int json_scalar(struct json_reader *r, struct json_value *out, struct err *err);
 
 /* Skips the next value. */
 int json_skip(struct json_reader *r, struct err *err);
+
+double json_double(const struct json_value *v); /* of a JSON_NUMBER */
 
 /* Reads a number, or a string that is one, exactly. Returns false for any other value. */
 bool json_decimal(const struct json_value *v, struct decimal *out);

@@ -70,6 +70,16 @@ static uint64_t inode_key(uint32_t maj, uint32_t min, uint64_t ino)
 	return hash_mix((uint64_t)maj << 32 | min, ino);
 }
 
+static uint64_t name_key(const char *name)
+{
+	return hash_bytes(name, strlen(name));
+}
+
+static uint64_t inode_name_key(uint32_t maj, uint32_t min, uint64_t ino, const char *name)
+{
+	return hash_mix(inode_key(maj, min, ino), name_key(name));
+}
+
 static uint64_t stat_key(const struct object *o)
 {
 	return hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
@@ -78,11 +88,6 @@ static uint64_t stat_key(const struct object *o)
 static uint64_t build_id_key(const uint8_t *id, size_t len)
 {
 	return hash_bytes(id, len);
-}
-
-static uint64_t name_key(const char *name)
-{
-	return hash_bytes(name, strlen(name));
 }
 
 static void drop_key(struct map *index, uint64_t key, uint32_t id)
@@ -98,6 +103,7 @@ static void drop_inode_key(struct object_table *t, struct object *o)
 	if (!o->ino)
 		return;
 	drop_key(&t->by_inode, inode_key(o->maj, o->min, o->ino), o->id);
+	drop_key(&t->by_inode_and_name, inode_name_key(o->maj, o->min, o->ino, o->name), o->id);
 	o->ino = 0;
 }
 
@@ -129,12 +135,17 @@ static uint32_t find_inode(const struct object_table *t, const char *name, uint3
 {
 	const uint32_t *id = map_get(&t->by_inode, inode_key(maj, min, ino));
 
-	if (!id)
-		return OBJECT_NONE;
-	const struct object *o = t->all.v[*id];
-	bool same =
-		o->maj == maj && o->min == min && o->ino == ino && is_file_of(o, name, generation);
-	return same ? *id : OBJECT_NONE;
+	for (int tries = 0; tries < 2; tries++) {
+		const struct object *o = id ? t->all.v[*id] : NULL;
+
+		if (o && o->maj == maj && o->min == min && o->ino == ino &&
+		    is_file_of(o, name, generation))
+			return *id;
+		char *clean = clean_name(name);
+		id = map_get(&t->by_inode_and_name, inode_name_key(maj, min, ino, clean));
+		free(clean);
+	}
+	return OBJECT_NONE;
 }
 
 static uint32_t find_stat(const struct object_table *t, const struct object *like)
@@ -278,6 +289,7 @@ void object_table_done(struct object_table *t)
 	vec_done(&t->all);
 	vec_done(&t->free_ids);
 	map_done(&t->by_inode);
+	map_done(&t->by_inode_and_name);
 	map_done(&t->by_build_id);
 	map_done(&t->by_stat);
 	map_done(&t->by_name);
@@ -557,8 +569,10 @@ static uint32_t add_by_inode(struct object_table *t, const char *name, uint32_t 
 	o->min = min;
 	o->ino = ino;
 	o->ino_generation = generation;
-	if (ino)
-		map_put(&t->by_inode, inode_key(maj, min, ino), id);
+	if (!ino)
+		return id;
+	map_put(&t->by_inode, inode_key(maj, min, ino), id);
+	map_put(&t->by_inode_and_name, inode_name_key(maj, min, ino, o->name), id);
 	return id;
 }
 

@@ -104,6 +104,8 @@ struct object_table {
 	VEC(struct object *) all; /* by id; NULL: unused */
 	VEC(uint32_t) free_ids;
 	struct map by_inode, by_build_id, by_stat, by_name;
+	/* One file has several names in mount namespaces and by links: each may be an object. */
+	struct map by_inode_and_name;
 	struct object *newest, *oldest; /* of those with a descriptor, except pinned ones */
 	uint32_t n, n_open, max_open;
 	struct far_files *far;      /* the caller's; NULL: all files are opened here */

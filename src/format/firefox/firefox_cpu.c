@@ -24,7 +24,7 @@ static double covered_ms(const struct fx_tables *t, size_t i, double interval_ms
 	return ms > 0 ? ms : interval_ms;
 }
 
-static double most_per_ms(const struct fx_tables *t, double interval_ms)
+double fx_most_cpu_per_ms(const struct fx_tables *t, double interval_ms)
 {
 	double most = 0;
 	for (size_t i = 0; i < t->measures[FX_CPU_DELTA].n; i++) {
@@ -35,7 +35,7 @@ static double most_per_ms(const struct fx_tables *t, double interval_ms)
 	return most;
 }
 
-static bool has_deltas(const struct fx_tables *t)
+bool fx_has_cpu_deltas(const struct fx_tables *t)
 {
 	for (size_t i = 0; i < t->measures[FX_CPU_DELTA].n; i++)
 		if (!isnan(t->measures[FX_CPU_DELTA].v[i]))
@@ -43,15 +43,10 @@ static bool has_deltas(const struct fx_tables *t)
 	return false;
 }
 
-double fx_cpu_unit_ns(const struct fx_tables *t, const char *unit, double interval_ms)
+double fx_cpu_unit_ns(const char *unit)
 {
-	if (!has_deltas(t))
-		return 0;
 	for (size_t i = 0; i < sizeof cpu_units / sizeof *cpu_units; i++)
 		if (strcmp(unit, cpu_units[i].name) == 0)
 			return cpu_units[i].ns;
-	if (strcmp(unit, "variable CPU cycles") != 0)
-		return 0;
-	double most = most_per_ms(t, interval_ms);
-	return most > 0 ? 1e6 / most : 0;
+	return 0;
 }

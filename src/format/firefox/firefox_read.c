@@ -48,6 +48,8 @@ struct fx_reader {
 	VEC(struct fx_thread *) threads;
 	VEC(struct fx_process *) processes;
 	struct fx_type type;
+	bool has_cpu_time;      /* a thread has threadCPUDelta */
+	double most_cpu_per_ms; /* of the threads with a relative unit */
 	uint64_t given;
 	int64_t first_ns, last_ns;
 };
@@ -66,8 +68,8 @@ static int fx_read_number(struct fx_reader *f, double *number)
 {
 	struct json_value v;
 	int rc = json_scalar(f->json, &v, f->err);
-	if (rc > 0 && v.token == JSON_NUMBER && isfinite(v.number))
-		*number = v.number;
+	if (rc > 0 && v.token == JSON_NUMBER && isfinite(json_double(&v)))
+		*number = json_double(&v);
 	return rc;
 }
 
@@ -421,7 +423,8 @@ struct fx_giving {
 	struct fx_reader *f;
 	struct sample out;
 	double scale;       /* from weights to values, if there is no CPU time */
-	double cpu_unit_ns; /* of threadCPUDelta; 0: not known */
+	bool is_timed;      /* by threadCPUDelta … */
+	double cpu_unit_ns; /* … and its unit */
 	double interval_ns; /* 0: not known */
 	enum fx_weight weight;
 	double covered_ns;           /* since the previous sample */
@@ -448,7 +451,7 @@ static void fx_begin(struct fx_giving *g, const struct fx_thread *t)
 	if (g->begun)
 		return;
 	g->begun = true;
-	if (g->cpu_unit_ns == 0) {
+	if (!g->is_timed) {
 		g->out.series = fx_series(g->f, t, &g->scale);
 		return;
 	}
@@ -496,20 +499,46 @@ static void fx_skip(struct fx_giving *g, double weight)
 					   value_clamp(round(weight * unit_ns)));
 }
 
-static void fx_giving_init(struct fx_giving *g, struct fx_reader *f, const struct fx_thread *t)
+/* Returns the ns of one unit of the thread's threadCPUDelta, or 0 if it is relative. */
+static double fx_thread_unit_ns(const struct fx_reader *f, const struct fx_thread *t)
+{
+	uint32_t unit = f->processes.v[t->process]->cpu_unit;
+	return fx_cpu_unit_ns(strtab_get(&f->texts, unit ? unit : f->processes.v[0]->cpu_unit));
+}
+
+static bool fx_counts_samples(const struct fx_reader *f, const struct fx_thread *t)
+{
+	return !f->type.is_said && t->tables.weight_type == FX_SAMPLES;
+}
+
+static void fx_find_cpu_times(struct fx_reader *f)
 {
 	double interval_ms = f->processes.v[0]->interval_ms;
-	uint32_t unit = f->processes.v[t->process]->cpu_unit;
-	*g = (struct fx_giving){ .f = f,
-				 .out = { .pid = t->pid, .tid = t->tid, .cpu = SAMPLE_NO_ID },
-				 .scale = 1,
-				 .interval_ns = interval_ms * FX_NS_PER_MS,
-				 .weight = t->tables.weight_type };
-	if (!f->type.is_said && t->tables.weight_type == FX_SAMPLES)
-		g->cpu_unit_ns = fx_cpu_unit_ns(
-			&t->tables,
-			strtab_get(&f->texts, unit ? unit : f->processes.v[0]->cpu_unit),
-			interval_ms);
+	for (size_t i = 0; i < f->threads.n; i++) {
+		const struct fx_thread *t = f->threads.v[i];
+		if (!fx_counts_samples(f, t) || !fx_has_cpu_deltas(&t->tables))
+			continue;
+		f->has_cpu_time = true;
+		if (fx_thread_unit_ns(f, t) > 0)
+			continue;
+		double most = fx_most_cpu_per_ms(&t->tables, interval_ms);
+		f->most_cpu_per_ms = most > f->most_cpu_per_ms ? most : f->most_cpu_per_ms;
+	}
+}
+
+static void fx_giving_init(struct fx_giving *g, struct fx_reader *f, const struct fx_thread *t)
+{
+	*g = (struct fx_giving){
+		.f = f,
+		.out = { .pid = t->pid, .tid = t->tid, .cpu = SAMPLE_NO_ID },
+		.scale = 1,
+		.interval_ns = f->processes.v[0]->interval_ms * FX_NS_PER_MS,
+		.weight = t->tables.weight_type,
+		.is_timed = f->has_cpu_time && fx_counts_samples(f, t),
+		.cpu_unit_ns = fx_thread_unit_ns(f, t),
+	};
+	if (g->cpu_unit_ns == 0 && f->most_cpu_per_ms > 0)
+		g->cpu_unit_ns = FX_NS_PER_MS / f->most_cpu_per_ms;
 }
 
 static void fx_give_samples(struct fx_reader *f, const struct fx_thread *t,
@@ -537,7 +566,7 @@ static void fx_give_samples(struct fx_reader *f, const struct fx_thread *t,
 		g.out.time_ns = value_clamp(ns);
 		f->first_ns = g.out.time_ns < f->first_ns ? g.out.time_ns : f->first_ns;
 		f->last_ns = g.out.time_ns > f->last_ns ? g.out.time_ns : f->last_ns;
-		if (g.cpu_unit_ns > 0)
+		if (g.is_timed)
 			fx_give_times(&g, weight, fx_measure(k, FX_CPU_DELTA, i, NAN));
 		else
 			fx_give_value(&g, weight * g.scale);
@@ -577,6 +606,7 @@ static int fx_give(struct fx_reader *f, const char *name)
 		if (p->libs.n)
 			qsort(p->libs.v, p->libs.n, sizeof *p->libs.v, fx_lib_cmp);
 	}
+	fx_find_cpu_times(f);
 	for (size_t i = 0; i < f->threads.n; i++)
 		fx_give_thread(f, f->threads.v[i]);
 	f->budget.skipped += json_was_cut(f->json);

@@ -83,7 +83,7 @@ static void fx_push(struct fx_reading *in, uint8_t place, const struct json_valu
 		return;
 	if (place >= FX_COLUMNS) {
 		double missing = place == FX_COLUMNS + FX_CPU_DELTA ? NAN : 0;
-		double number = v && v->token == JSON_NUMBER ? v->number : missing;
+		double number = v && v->token == JSON_NUMBER ? json_double(v) : missing;
 		vec_push(&in->t->measures[place - FX_COLUMNS], number);
 		return;
 	}

@@ -85,10 +85,16 @@ enum fx_table {
  * the previous one. Samplers take samples of blocked threads, too, so without it they tell where
  * threads were, not where CPU time went. */
 
-/* Returns the ns of one unit of the thread's threadCPUDelta, or 0 if it has none. unit: its name in
- * meta.sampleUnits. Cycles of a CPU of varying speed are relative: the most of them in the time
- * between two samples are a thread that was always on a CPU. */
-double fx_cpu_unit_ns(const struct fx_tables *t, const char *unit, double interval_ms);
+/* Whether any sample has a threadCPUDelta. */
+bool fx_has_cpu_deltas(const struct fx_tables *t);
+
+/* Returns the ns of one unit of threadCPUDelta, or 0 if the unit is relative: cycles of a CPU of
+ * varying speed, or a unit that the file does not name. */
+double fx_cpu_unit_ns(const char *unit);
+
+/* The most units that the thread used per ms between two samples. Of a relative unit, the most of
+ * any thread are a thread that was always on a CPU. */
+double fx_most_cpu_per_ms(const struct fx_tables *t, double interval_ms);
 
 /* --- firefox_stacks.c ---
  *

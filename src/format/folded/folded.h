@@ -1,7 +1,8 @@
 /* format/folded/folded.h: folded ("collapsed") stacks: one line per stack, "root;…;leaf 12".
  *
  * Reading: a line is a stack, a blank and an integer or a decimal. Decimals are added up exactly;
- * sums with a fraction are rounded or scaled: see folded_scaled_form(). CRLF is accepted.
+ * sums with a fraction are rounded or scaled: see folded_scaled_form(). If all lines have two
+ * values, the file is a difference (profile/change/signed.h). CRLF is accepted.
  * Empty lines and lines that begin with '#' are comments; any other line is skipped and counted.
  * Frames are known by name. A suffix _[k] _[j] _[i] _[0] _[1] _[G] _[g] is removed and gives the
  * kind. If the first 64 KiB contain frames in async-profiler's spelling, _[i] is an inlined frame

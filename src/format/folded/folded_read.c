@@ -3,6 +3,8 @@
 #include "base/input.h"
 #include "format/common/guess.h"
 #include "format/folded/folded.h"
+#include "format/folded/folded_value.h"
+#include "profile/change/signed.h"
 #include "profile/series.h"
 #include "profile/sink.h"
 #include "profile/state.h"
@@ -36,7 +38,9 @@ struct folded_reader {
 	VEC(uint32_t) frames;
 	VEC(uint32_t) ends;
 	uint32_t row;
-	VEC(struct folded_row) rows; /* one per distinct stack, in order of first use */
+	/* One per distinct stack, in order of first use; of a difference two: the newer side, then
+	 * the older one. */
+	VEC(struct folded_row) rows;
 	/* Behind the point of the rows' values, in 10^-18, 0 <= part < 1; those of the last rows
 	 * are missing if they are 0: most files have none. */
 	VEC(int64_t) parts;
@@ -44,7 +48,7 @@ struct folded_reader {
 	VEC(uint8_t) states;              /* of the frames, enum thread_state */
 	uint64_t in_state[THREAD_STATES]; /* distinct stacks */
 	uint64_t lines, skipped;
-	bool is_async_profiler;
+	bool is_async_profiler, is_diff;
 };
 
 enum { FOLDED_SUFFIX = 4 }; /* bytes of "_[x]" */
@@ -224,7 +228,8 @@ static uint32_t folded_row_of_stack(struct folded_reader *r, enum thread_state s
 		return *known;
 	uint32_t row = r->rows.n;
 	map_put(&r->row_of_stack, stack, row);
-	vec_push(&r->rows, (struct folded_row){ .stack = stack });
+	for (int sides = r->is_diff ? 2 : 1; sides > 0; sides--)
+		vec_push(&r->rows, (struct folded_row){ .stack = stack });
 	r->in_state[state]++;
 	return row;
 }
@@ -252,53 +257,6 @@ static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t 
 	return r->row;
 }
 
-struct folded_value {
-	int64_t whole;
-	int64_t part; /* in 10^-18 */
-};
-
-/* Reads "12.5", ".5" or "1.25e-1". */
-static bool folded_decimal(const char *s, const char *end, struct folded_value *out)
-{
-	struct decimal d;
-	if (s == end || *s == '-' || *s == '+' || !decimal_parse(s, end - s, &d) ||
-	    d.atto >= DECIMAL_MOST)
-		return false;
-	out->whole = (int64_t)(d.atto / DECIMAL_ONE);
-	out->part = decimal_part(d);
-	return true;
-}
-
-/* Reads "12", as most files have them, or a decimal. */
-static bool folded_value(const char *s, const char *end, struct folded_value *out)
-{
-	int64_t v = 0;
-	const char *digits = s;
-	for (; s < end && *s >= '0' && *s <= '9'; s++)
-		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
-			return false;
-	if (s != end)
-		return folded_decimal(digits, end, out);
-	*out = (struct folded_value){ v, 0 };
-	return s != digits;
-}
-
-/* Splits "stack value". Returns false if the line does not have that form. */
-static bool folded_split(const char *line, size_t len, size_t *stack_len,
-			 struct folded_value *value)
-{
-	const char *end = line + len;
-	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
-		end--;
-	const char *s = end;
-	while (s > line && s[-1] != ' ' && s[-1] != '\t')
-		s--;
-	if (s - line < 2 || !folded_value(s, end, value)) /* at least one character and a blank */
-		return false;
-	*stack_len = s - line - 1;
-	return true;
-}
-
 static void folded_add_part(struct folded_reader *r, uint32_t row, int64_t part)
 {
 	if (r->parts.n <= row) {
@@ -318,21 +276,30 @@ static bool folded_is_comment(const char *line, size_t len)
 	return len == 0 || line[0] == '#';
 }
 
+static void folded_add(struct folded_reader *r, uint32_t row, const struct folded_value *value)
+{
+	r->rows.v[row].value = sum_add(r->rows.v[row].value, value->whole);
+	if (value->part)
+		folded_add_part(r, row, value->part);
+}
+
 static void folded_line(struct folded_reader *r, const char *line, size_t len, bool cut)
 {
 	size_t stack_len;
-	struct folded_value value;
+	struct folded_value value, older;
 	if (folded_is_comment(line, len))
 		return;
 	r->lines++;
-	if (cut || memchr(line, '\0', len) || !folded_split(line, len, &stack_len, &value)) {
+	if (cut || memchr(line, '\0', len) ||
+	    !(r->is_diff ? folded_split_diff(line, len, &stack_len, &older, &value)
+			 : folded_split(line, len, &stack_len, &value))) {
 		r->skipped++;
 		return;
 	}
 	uint32_t row = folded_row_of(r, line, stack_len);
-	r->rows.v[row].value = sum_add(r->rows.v[row].value, value.whole);
-	if (value.part)
-		folded_add_part(r, row, value.part);
+	folded_add(r, row, &value);
+	if (r->is_diff)
+		folded_add(r, row + 1, &older);
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -379,7 +346,7 @@ static struct folded_form folded_form(const struct folded_reader *r)
 {
 	const uint64_t *n = r->in_state;
 	struct folded_form f = { "samples", "samples", "count", 1 };
-	if (2 * n[STATE_UNSAID] > r->rows.n)
+	if (2 * n[STATE_UNSAID] > r->rows.n / (r->is_diff ? 2 : 1))
 		return f;
 	bool off = n[STATE_OFF_CPU], ready = n[STATE_SCHED_WAIT], on = n[STATE_ON_CPU];
 	bool gpu = n[STATE_GPU_WAIT];
@@ -414,7 +381,15 @@ static struct folded_form folded_scaled_form(struct folded_reader *r)
 	return f;
 }
 
-/* Emits one sample per distinct stack. */
+/* Returns the series of the older side of a difference. */
+static uint32_t folded_older_series(struct sink *s, struct series series)
+{
+	struct label label = { .key = sink_string(s, BASE_LABEL), .str = sink_string(s, "true") };
+	series.labels = s->ops->labels(s, &label, 1);
+	return s->ops->series(s, &series);
+}
+
+/* Emits one sample per distinct stack; of a difference one for each side. */
 static void folded_give(struct folded_reader *r)
 {
 	struct sink *s = r->sink;
@@ -423,15 +398,18 @@ static void folded_give(struct folded_reader *r)
 			     .sample_type = sink_string(s, form.sample_type),
 			     .unit = sink_string(s, form.unit) };
 	struct series series = { .type = s->ops->type(s, &type) };
-	struct sample sample = { .series = s->ops->series(s, &series),
-				 .pid = SAMPLE_NO_ID,
-				 .tid = SAMPLE_NO_ID,
-				 .cpu = SAMPLE_NO_ID };
+	uint32_t newer = s->ops->series(s, &series);
+	uint32_t older = r->is_diff ? folded_older_series(s, series) : newer;
+	struct sample sample = { .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID };
 	for (size_t i = 0; i < r->rows.n; i++) {
+		bool is_older = r->is_diff && i % 2;
 		sample.stack = r->rows.v[i].stack;
 		sample.value = r->parts.n ? decimal_times(folded_sum(r, i), form.scale)
 					  : r->rows.v[i].value;
-		s->ops->sample(s, &sample);
+		sample.value = is_older ? sum_sub(0, sample.value) : sample.value;
+		sample.series = is_older ? older : newer;
+		if (sample.value || !r->is_diff)
+			s->ops->sample(s, &sample);
 	}
 	if (r->skipped)
 		s->ops->loss(s, LOSS_INPUT_SKIPPED, r->skipped);
@@ -451,6 +429,26 @@ static void folded_reader_done(struct folded_reader *r)
 	map_done(&r->row_of_stack);
 }
 
+/* Whether each line of the head has two values, as a difference has. A single one may be of a frame
+ * whose name ends in a number. */
+static bool folded_is_diff(const char *head, size_t len)
+{
+	struct cur c = cur_of(head, len);
+	struct folded_value older, newer;
+	const char *line;
+	size_t line_len, stack_len, n = 0;
+	while (cur_line(&c, &line, &line_len)) {
+		if (folded_is_comment(line, line_len))
+			continue;
+		if (!cur_left(&c) && len == INPUT_PEEK)
+			break; /* may be cut */
+		if (!folded_split_diff(line, line_len, &stack_len, &older, &newer))
+			return false;
+		n++;
+	}
+	return n > 1;
+}
+
 int folded_read(struct input *in, struct sink *sink, struct err *err)
 {
 	struct folded_reader r = { .sink = sink };
@@ -461,6 +459,7 @@ int folded_read(struct input *in, struct sink *sink, struct err *err)
 	if (rc)
 		return rc;
 	r.is_async_profiler = folded_is_async_profiler(line, len);
+	r.is_diff = folded_is_diff(line, len);
 	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
 		folded_line(&r, line, len, cut);
 	if (rc == 0 && r.rows.n == 0)
@@ -478,6 +477,16 @@ struct folded_lines {
 	size_t stacks, with_callers, others;
 };
 
+/* Whether there is a ';' between frames, not one at the end of a sentence: "took 5; left 3", "SELECT 1; 3". */
+static bool folded_has_callers(const char *stack, size_t len)
+{
+	const char *end = stack + len, *at = stack;
+	while ((at = memchr(at, ';', end - at)) && ++at < end)
+		if (*at != ' ')
+			return true;
+	return false;
+}
+
 static struct folded_lines folded_lines(const char *head, size_t len)
 {
 	struct cur c = cur_of(head, len);
@@ -490,7 +499,7 @@ static struct folded_lines folded_lines(const char *head, size_t len)
 			continue;
 		if (folded_split(line, line_len, &stack_len, &value)) {
 			n.stacks++;
-			n.with_callers += memchr(line, ';', stack_len) != NULL;
+			n.with_callers += folded_has_callers(line, stack_len);
 		} else if (cur_left(&c) || len < INPUT_PEEK) {
 			n.others++;
 		} else if (n.stacks + n.others == 0 && memchr(line, ';', line_len)) {

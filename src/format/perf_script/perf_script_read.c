@@ -490,6 +490,14 @@ struct perf_seen {
 	bool after_doubt; /* the previous line is a header only if a frame follows */
 };
 
+/* A header without a time looks like a line of a log: "2026-11-29 03:52:29 UTC [123] LOG: …". The
+ * kernel's comms are short. */
+static bool perf_is_log(const struct perf_header *h)
+{
+	enum { COMM_LONGEST = 15 };
+	return !h->has_time && h->comm.len > COMM_LONGEST;
+}
+
 static void perf_see(struct perf_seen *seen, const char *line, size_t len)
 {
 	struct perf_text text;
@@ -504,7 +512,9 @@ static void perf_see(struct perf_seen *seen, const char *line, size_t len)
 	}
 	seen->others += was_doubt;
 	enum perf_header_trust trust = perf_header_parse(line, len, &h);
-	if (trust == PERF_SURE_HEADER)
+	if (trust == PERF_SURE_HEADER && perf_is_log(&h))
+		seen->others++;
+	else if (trust == PERF_SURE_HEADER)
 		seen->headers++;
 	else if (trust != PERF_NO_HEADER)
 		seen->after_doubt = true;

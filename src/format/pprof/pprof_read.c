@@ -207,36 +207,51 @@ static void find_cpu_pair(struct pprof_reader *r)
 		r->columns[1].derived = true;
 }
 
-/* Adds a type. Two equal columns would be merged, so the later one gets a distinct name. */
-static uint32_t new_type(struct pprof_reader *r, struct type *type, size_t column)
-{
-	struct profile_meta *meta = r->sink->ops->meta(r->sink);
-	uint32_t id = r->sink->ops->type(r->sink, type);
-	for (size_t i = 0; i < meta->sample_types.n; i++) {
-		if (meta->sample_types.v[i] != id)
-			continue;
-		char name[32];
-		snprintf(name, sizeof name, "column %zu", column + 1);
-		type->name = sink_string(r->sink, name);
-		id = r->sink->ops->type(r->sink, type);
-		break;
-	}
-	vec_push(&meta->sample_types, id);
-	return id;
-}
-
 /* The unit as the file has it: a comment may have renamed it. */
-static void set_unit_ns(struct pprof_reader *r)
+static struct unit_base unit_of_column(const struct pprof_reader *r, size_t column)
 {
 	char unit[32] = "";
+	struct cur text = pprof_text(&r->tables, r->sample_types.v[column].unit);
+	size_t len = cur_left(&text) < sizeof unit ? cur_left(&text) : 0;
+	memcpy(unit, text.p, len);
+	unit[len] = '\0';
+	return unit_base_of(len ? unit : "count");
+}
+
+static void set_unit_ns(struct pprof_reader *r)
+{
 	for (size_t i = 0; i < r->n_columns; i++) {
-		struct cur text = pprof_text(&r->tables, r->sample_types.v[i].unit);
-		size_t len = cur_left(&text) < sizeof unit ? cur_left(&text) : 0;
-		memcpy(unit, text.p, len);
-		unit[len] = '\0';
-		struct unit_base u = unit_base_of(unit);
+		struct unit_base u = unit_of_column(r, i);
 		r->columns[i].unit_ns = u.base && strcmp(u.base, "nanoseconds") == 0 ? u.scale : 0;
 	}
+}
+
+/* Whether two columns would be one type, once their units are one (profile/units.h). */
+static bool same_column(const struct pprof_reader *r, size_t a, size_t b)
+{
+	const struct type *x = &r->columns[a].type, *y = &r->columns[b].type;
+	const char *x_base = unit_of_column(r, a).base, *y_base = unit_of_column(r, b).base;
+	return x->name == y->name && x->sample_type == y->sample_type &&
+	       (x->unit == y->unit || (x_base && y_base && strcmp(x_base, y_base) == 0));
+}
+
+/* Adds a type. Columns of one file that are the same quantity are two views of the same samples,
+ * which must not be added up: the later one gets a distinct name. */
+static uint32_t new_type(struct pprof_reader *r, size_t column)
+{
+	struct profile_meta *meta = r->sink->ops->meta(r->sink);
+	struct type *type = &r->columns[column].type;
+	size_t same = 0;
+	char name[32];
+	while (same < column && !same_column(r, same, column))
+		same++;
+	if (same < column) {
+		snprintf(name, sizeof name, "column %zu", column + 1);
+		type->name = sink_string(r->sink, name);
+	}
+	uint32_t id = r->sink->ops->type(r->sink, type);
+	vec_push(&meta->sample_types, id);
+	return id;
 }
 
 /* Adds the types, and keeps the file's order if it is its own. A file with a derived column has our
@@ -250,7 +265,7 @@ static void set_types(struct pprof_reader *r)
 	meta->default_column = wanted;
 	for (size_t i = 0; i < r->n_columns; i++) {
 		struct pprof_column *c = &r->columns[i];
-		c->id = c->derived ? r->columns[i - 1].id : new_type(r, &c->type, i);
+		c->id = c->derived ? r->columns[i - 1].id : new_type(r, i);
 		any_derived |= c->derived;
 		if (wanted && c->type.sample_type == wanted)
 			meta->default_type = c->id;

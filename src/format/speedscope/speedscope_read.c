@@ -104,7 +104,8 @@ static int read_amount(struct speedscope_reader *r, struct amount *out, struct e
 	struct json_value v;
 	int rc = json_scalar(r->json, &v, err);
 	struct decimal d;
-	if (rc <= 0 || v.token != JSON_NUMBER || !isfinite(v.number) || !json_decimal(&v, &d))
+	if (rc <= 0 || v.token != JSON_NUMBER || !isfinite(json_double(&v)) ||
+	    !json_decimal(&v, &d))
 		return rc < 0 ? rc : 0;
 	*out = (struct amount){ (int64_t)(d.atto / DECIMAL_ONE),
 				(double)decimal_part(d) / (double)DECIMAL_ONE };

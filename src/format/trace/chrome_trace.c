@@ -40,6 +40,7 @@ struct trace_reader {
 	int64_t skipped_ns; /* of slices, as far as it is known */
 	uint64_t summaries;
 	int64_t summaries_ns;
+	struct trace_async async;
 };
 
 enum { TRACE_NO_TRACK = UINT32_MAX };
@@ -97,8 +98,8 @@ static void trace_add_slice(struct trace_reader *t)
 		t->summaries_ns = sum_add(t->summaries_ns, dur_ns);
 		return;
 	}
-	if (!e->has_ts || dur_ns < 0 || track == TRACE_NO_TRACK ||
-	    t->n_slices >= TRACE_MAX_EVENTS) {
+	if (!e->has_ts || dur_ns < 0 || (e->phase == 'X' && e->bad_dur) ||
+	    track == TRACE_NO_TRACK || t->n_slices >= TRACE_MAX_EVENTS) {
 		t->skipped++;
 		t->skipped_ns = sum_add(t->skipped_ns, dur_ns > 0 ? dur_ns : 0);
 		return;
@@ -187,7 +188,7 @@ static void trace_add_event(struct trace_reader *t)
 		trace_add_slice(t);
 	else if (e->phase == 'M')
 		trace_add_name(t);
-	else
+	else if (!trace_async_add(&t->async, e))
 		t->skipped += e->phase == 0 || e->phase == '?';
 }
 
@@ -407,6 +408,10 @@ static int trace_give(struct trace_reader *t, const char *name)
 		t->sink->ops->loss(t->sink, LOSS_INPUT_SUMMARY, t->summaries);
 		t->sink->ops->loss_time(t->sink, LOSS_INPUT_SUMMARY, t->summaries_ns);
 	}
+	if (t->async.n) {
+		t->sink->ops->loss(t->sink, LOSS_INPUT_ASYNC, t->async.n);
+		t->sink->ops->loss_time(t->sink, LOSS_INPUT_ASYNC, t->async.total_ns);
+	}
 	if (given == 0)
 		return err_set(t->err, EBADMSG,
 			       "%s: no event of the trace has a duration, and none is a sample",
@@ -461,6 +466,7 @@ static void trace_reader_done(struct trace_reader *t)
 		v8_profile_done(&t->profiles.v[i].v8);
 	vec_done(&t->profiles);
 	map_done(&t->profile_index);
+	trace_async_done(&t->async);
 	v8_profile_done(&t->sampled);
 	json_reader_free(t->json);
 }

@@ -1,5 +1,6 @@
 #include "format/trace/trace_event.h"
 
+#include "base/hash.h"
 #include "base/json/json_read.h"
 #include "profile/sink.h"
 
@@ -60,6 +61,12 @@ static void trace_keep_weight(uint32_t *weight, const struct json_value *v)
 		*weight = n;
 }
 
+static void trace_keep_dur(struct trace_event *e, const struct json_value *v)
+{
+	e->has_dur = v8_us(v, &e->dur_ns);
+	e->bad_dur = !e->has_dur && v->token != JSON_NULL;
+}
+
 static void trace_keep_member(struct trace_event *e, const struct json_value *key,
 			      const struct json_value *v, struct sink *sink)
 {
@@ -68,7 +75,7 @@ static void trace_keep_member(struct trace_event *e, const struct json_value *ke
 	else if (json_is(key, "ts"))
 		e->has_ts = v8_us(v, &e->ts_ns);
 	else if (json_is(key, "dur"))
-		e->has_dur = v8_us(v, &e->dur_ns);
+		trace_keep_dur(e, v);
 	else if (json_is(key, "tdur"))
 		e->has_tdur = v8_us(v, &e->tdur_ns);
 	else if (json_is(key, "pid"))
@@ -77,6 +84,8 @@ static void trace_keep_member(struct trace_event *e, const struct json_value *ke
 		trace_keep_id(&e->tid, v, sink);
 	else if (json_is(key, "id"))
 		v8_id(v, &e->id);
+	else if (json_is(key, "cat"))
+		e->category = v->token == JSON_STRING ? hash_bytes(v->text, v->len) : 0;
 	else if (json_is(key, "sf"))
 		v8_id(v, &e->stack_frame);
 	else if (json_is(key, "weight"))

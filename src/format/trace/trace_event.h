@@ -4,6 +4,7 @@
 #define CRESSET_FORMAT_TRACE_TRACE_EVENT_H
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "format/v8/v8.h"
 
@@ -26,8 +27,10 @@ struct trace_event {
 	struct buf name;
 	struct trace_id pid, tid;
 	bool has_ts, has_dur, has_tdur;
+	bool bad_dur; /* neither a number nor null */
 	int64_t ts_ns, dur_ns, tdur_ns;
-	uint64_t id;               /* of a profile */
+	uint64_t id;               /* of a profile, or of asynchronous events … */
+	uint64_t category;         /* … that also have the same of these: a hash */
 	struct buf args_name;      /* args.name */
 	bool has_count, has_avg;   /* args.count, args["avg ms"] */
 	struct v8_profile profile; /* args.data.cpuProfile and the members beside it */
@@ -40,6 +43,26 @@ struct trace_event {
 int trace_event_read(struct trace_event *e, struct json_reader *r, struct sink *sink,
 		     struct err *err);
 void trace_event_done(struct trace_event *e);
+
+/* --- async.c ---
+ *
+ * Pairs the begins and ends of asynchronous events, which are left out, to tell the time that they
+ * stand for. Those of one process, category and id are nested. */
+
+struct trace_async { /* zeroed = empty */
+	VEC(struct async_begin) begins;
+	struct map innermost; /* of a key: index in begins + 1 */
+	uint64_t n;           /* events begun, or that ended without */
+	int64_t total_ns;
+};
+struct async_begin {
+	int64_t ts_ns;
+	uint32_t outer; /* index + 1 */
+};
+
+/* Returns whether the event is an asynchronous one. */
+bool trace_async_add(struct trace_async *a, const struct trace_event *e);
+void trace_async_done(struct trace_async *a);
 
 /* --- slices.c ---
  *

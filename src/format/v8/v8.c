@@ -26,11 +26,13 @@ void v8_profile_done(struct v8_profile *p)
 
 bool v8_us(const struct json_value *v, int64_t *ns)
 {
-	struct decimal us;
-	if (!json_decimal(v, &us))
-		return false;
-	*ns = decimal_times(us, V8_NS_PER_US);
-	return true;
+	enum { US_TO_NS = 3 }; /* digits */
+	if (v->token == JSON_NUMBER && v->is_integer) {
+		*ns = sum_mul(v->integer, V8_NS_PER_US);
+		return true;
+	}
+	return (v->token == JSON_NUMBER || v->token == JSON_STRING) &&
+	       decimal_parse_shifted(v->text, v->len, US_TO_NS, ns, NULL);
 }
 
 bool v8_id(const struct json_value *v, uint64_t *id)

@@ -47,6 +47,41 @@ START_TEST(numbers_are_exact)
 		ck_assert_msg(decimal_times(of(cases[i].text), cases[i].factor) == cases[i].want,
 			      "%s is %lld", cases[i].text,
 			      (long long)decimal_times(of(cases[i].text), cases[i].factor));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		unsigned shift = 0;
+		int64_t got;
+		for (int64_t f = cases[i].factor; f > 1; f /= 10)
+			shift++;
+		const char *text = cases[i].text;
+		ck_assert(decimal_parse_shifted(text, strlen(text), shift, &got, NULL));
+		ck_assert_msg(got == cases[i].want, "%s is %lld", text, (long long)got);
+	}
+}
+END_TEST
+
+START_TEST(whole_numbers_are_told)
+{
+	static const struct {
+		const char *text;
+		bool is_whole;
+	} cases[] = { { "5.000", true },
+		      { "5.001", false },
+		      { "1.5e3", true },
+		      { "1.5e0", false },
+		      { "1732000000001000.0", true },
+		      { "1732000000001000.125", false },
+		      { "1e18", true },
+		      { "1e19", false },
+		      { "0.1", false },
+		      { "12345678901234567890e-1", true },
+		      { "1e-30", true } /* 0, beyond 18 decimals */ };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		int64_t n;
+		bool is_whole;
+		ck_assert(decimal_parse_shifted(cases[i].text, strlen(cases[i].text), 0, &n,
+						&is_whole));
+		ck_assert_msg(is_whole == cases[i].is_whole, "%s", cases[i].text);
+	}
 }
 END_TEST
 
@@ -79,4 +114,5 @@ START_TEST(sums_are_exact_and_clamped)
 }
 END_TEST
 
-UNIT_MAIN("decimal", numbers_are_exact, nothing_else_is_a_number, sums_are_exact_and_clamped)
+UNIT_MAIN("decimal", numbers_are_exact, whole_numbers_are_told, nothing_else_is_a_number,
+	  sums_are_exact_and_clamped)

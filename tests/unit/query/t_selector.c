@@ -175,7 +175,8 @@ static const struct {
 	{ "{a=~\"(\"}", 5, "" },
 	{ "{a=~\"x)\"}", 5, "')' closes nothing" },
 	{ "{a=~\"[a\"}", 5, "'[' has no ]" },
-	{ "{a=~`(?i)x`}", 5, "'(?i' is not known" },
+	{ "{a=~`(?s)x`}", 5, "'(?s' is not known" },
+	{ "{a=~`x(?i)y`}", 5, "'(?i' is not known" },
 	{ "{a=~`(x)\\1`}", 5, "'\\1' is not known" },
 	{ "{a=~`\\pL`}", 5, "'\\p' is not known" },
 	{ "{a=~`x\\`}", 5, "last character" },
@@ -277,6 +278,13 @@ static const struct {
 	{ "[0-9a-f]{64}", "0", false },
 	{ "(a|(b))c", "bc", true },
 	{ "\\(\\)", "()", true },
+	{ "(?i)REDIS|x", "Redis", true },
+	{ "REDIS", "Redis", false },
+	{ "\\Qa+b(*)\\E|c", "a+b(*)", true },
+	{ "\\Qa+b\\E", "aab", false },
+	{ "x\\Q[^\\]$", "x[^\\]$", true },
+	{ "\\Qab\\E+", "abb", true },
+	{ "\\Q\\E", "", true },
 };
 
 START_TEST(patterns_match_whole_values)

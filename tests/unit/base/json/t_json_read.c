@@ -34,7 +34,7 @@ static char *tokens_of(const char *text, size_t len, bool lenient)
 			if (v.is_integer)
 				buf_addf(&b, "%lld ", (long long)v.integer);
 			else
-				buf_addf(&b, "%.17g ", v.number);
+				buf_addf(&b, "%.17g ", json_double(&v));
 			break;
 		case JSON_BOOL:
 			buf_adds(&b, v.boolean ? "true " : "false ");

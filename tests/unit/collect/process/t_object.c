@@ -1,94 +1,6 @@
 // tier: test
 /* The object table on real files: opened in time, distinguished, found again, released. */
-#include "collect/kernel/side_band.h"
-#include "collect/proc/mapped_file.h"
-#include "collect/proc/proc_maps.h"
-#include "collect/proc/process_memory.h"
-#include "collect/process/object.h"
-#include "program_copy.h"
-#include "shell.h"
-#include "symbol/symbol.h"
-
-#include <errno.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
-
-static struct object_table table;
-static char dir[32];
-static char program[64]; /* a small ELF program with a build id */
-
-static void setup(uint32_t max_open)
-{
-	object_table_init(&table, max_open);
-	temp_dir(dir);
-	snprintf(program, sizeof program, "%s/program", dir);
-	shell_do("cp \"$(readlink -f /bin/true)\" %s", program);
-}
-
-static void teardown(void)
-{
-	object_table_done(&table);
-	shell_do("rm -rf %s", dir);
-}
-
-/* The kernel's record of a file mapped here. */
-static struct side_record record_of(const char *path, void *addr, size_t len)
-{
-	struct side_record r = { .kind = SIDE_MMAP, .pid = getpid(), .name = path };
-	struct stat st;
-
-	ck_assert_int_eq(stat(path, &st), 0);
-	r.maj = major(st.st_dev);
-	r.min = minor(st.st_dev);
-	r.ino = st.st_ino;
-	r.start = (uintptr_t)addr;
-	r.len = len;
-	return r;
-}
-
-static struct side_record mapped(const char *path, void **addr)
-{
-	int fd = file_open(path);
-
-	*addr = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-	ck_assert_ptr_ne(*addr, MAP_FAILED);
-	close(fd);
-	return record_of(path, *addr, 4096);
-}
-
-static bool can_use_map_files(void)
-{
-	struct side_record r;
-	struct stat st;
-	char path[64];
-	void *addr;
-
-	r = mapped("/bin/sh", &addr);
-	snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", getpid(), (long)r.start,
-		 (long)(r.start + r.len));
-	int fd = plain_file_open(path, &st);
-	munmap(addr, 4096);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-static struct object *get(uint32_t id)
-{
-	ck_assert_uint_ne(id, OBJECT_NONE);
-	return table.all.v[id];
-}
-
-static bool same_content(int fd, const char *path)
-{
-	char *got =
-		shell("cmp -s /proc/%d/fd/%d %s && echo same || echo other", getpid(), fd, path);
-	bool same = strncmp(got, "same", 4) == 0;
-
-	free(got);
-	return same;
-}
+#include "object_world.h"
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -405,72 +317,6 @@ START_TEST(build_ids_that_identify_nothing)
 }
 END_TEST
 
-START_TEST(inode_used_again)
-{
-	setup(10);
-	void *addr;
-	struct side_record r = mapped(program, &addr);
-	r.ino_generation = 1;
-	uint32_t id = object_of_record(&table, &r);
-	ck_assert_uint_eq(object_of_record(&table, &r), id);
-	r.ino_generation = 2;
-	ck_assert_uint_ne(object_of_record(&table, &r), id);
-	munmap(addr, 4096);
-	teardown();
-}
-END_TEST
-
-/* /proc does not know the generation. Of a file that is not open, the name decides. */
-START_TEST(inode_used_again_unknown)
-{
-	setup(10);
-	struct proc_map m = { .start = 4096, .end = 8192, .maj = 8, .min = 1, .ino = 99 };
-	struct side_record r = { .kind = SIDE_MMAP,
-				 .pid = getpid(),
-				 .maj = 8,
-				 .min = 1,
-				 .ino = 99,
-				 .ino_generation = 1 };
-	m.name = "/gone/first (deleted)";
-	uint32_t first = object_of_map(&table, getpid(), &m);
-	r.name = "/gone/second";
-	uint32_t second = object_of_record(&table, &r);
-	ck_assert_uint_ne(second, first);
-	ck_assert_str_eq(get(second)->name, "/gone/second");
-	m.name = "/gone/third";
-	uint32_t third = object_of_map(&table, getpid(), &m);
-	ck_assert_uint_ne(third, second);
-	/* The same name is the same file, whose generation is then known. */
-	r.name = "/gone/third";
-	ck_assert_uint_eq(object_of_record(&table, &r), third);
-	ck_assert_uint_eq(object_of_map(&table, getpid(), &m), third);
-	r.ino_generation = 2;
-	ck_assert_uint_ne(object_of_record(&table, &r), third);
-	teardown();
-}
-END_TEST
-
-/* By another name, as through a link, a file that is open is the same. */
-START_TEST(open_file_by_another_name)
-{
-	setup(10);
-	void *addr;
-	struct side_record r = mapped(program, &addr);
-	struct proc_map m = { .start = r.start,
-			      .end = r.start + 4096,
-			      .maj = r.maj,
-			      .min = r.min,
-			      .ino = r.ino,
-			      .name = "/link" };
-	r.ino_generation = 1;
-	uint32_t id = object_of_record(&table, &r);
-	ck_assert_int_eq(get(id)->state, OBJECT_OPEN);
-	ck_assert_uint_eq(object_of_map(&table, getpid(), &m), id);
-	munmap(addr, 4096);
-	teardown();
-}
-END_TEST
-
 START_TEST(memory_without_files)
 {
 	static const char *const anonymous[] = { "",
@@ -595,5 +441,4 @@ END_TEST
 UNIT_MAIN("object", deleted_file, replaced_file, gone_process, other_bounds,
 	  other_file_in_its_place, memory_files, no_regular_files, links_stay_in_the_root,
 	  one_object, copies, build_ids_of_two_files, build_ids_that_identify_nothing,
-	  inode_used_again, inode_used_again_unknown, open_file_by_another_name,
 	  memory_without_files, vdso, least_recently_used, idle_objects_go)

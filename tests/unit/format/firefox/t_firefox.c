@@ -423,11 +423,45 @@ START_TEST(cpu_time_is_what_the_threads_used)
 					      "\"threadCPUDelta\":[0,6000,1500],\"stack\":[1,2,1],"
 					      "\"time\":[0,2,4]");
 	check_folded(f, cycles, "cpu", "us", "main;read 500\nread 2000\n", 0);
-	/* Without deltas, or without their unit, samples are counted. */
+	/* Without deltas samples are counted; without a known unit deltas are relative. */
 	check_folded(f, IN_UNITS("ns", "\"stack\":[1,2],\"threadCPUDelta\":[null,null]"), "cpu",
 		     NULL, "main;read 1\nread 1\n", 0);
 	check_folded(f, IN_UNITS("furlongs", "\"stack\":[1,2],\"threadCPUDelta\":[1,2]"), "cpu",
-		     NULL, "main;read 1\nread 1\n", 0);
+		     "us", "main;read 1000\nread 2000\n", 0);
+}
+END_TEST
+
+#define THREAD_OF(name, rest) \
+	"{\"name\":\"" name "\"," TABLES "," STRINGS \
+	",\"samples\":{\"stack\":[1,2,1],\"time\":[0,1,2]" rest "}}"
+
+/* Threads of one file: a CPU has the same speed for all of them. */
+START_TEST(cpu_time_of_several_threads)
+{
+	static const char meta[] = "{\"meta\":{\"interval\":1,\"preprocessedProfileVersion\":50%s},"
+				   "\"threads\":[%s,%s]}";
+	static const char half[] = THREAD_OF("half", ",\"threadCPUDelta\":[0,1000,1000]");
+	static const char busy[] = THREAD_OF("busy", ",\"threadCPUDelta\":[0,2000,2000]");
+	static const char idle[] = THREAD_OF("idle", ",\"threadCPUDelta\":[0,0,0]");
+	static const char none[] = THREAD_OF("none", "");
+	static const char cycles[] =
+		",\"sampleUnits\":{\"threadCPUDelta\":\"variable CPU cycles\"}";
+	static const char us[] = ",\"sampleUnits\":{\"threadCPUDelta\":\"us\"}";
+	char text[8192];
+	snprintf(text, sizeof text, meta, cycles, half, busy);
+	check_folded(f, text, "cpu", "us", "main;read 1500\nread 1500\n", 0);
+	snprintf(text, sizeof text, meta, "", busy, half); /* the unit is not named */
+	check_folded(f, text, "cpu", "us", "main;read 1500\nread 1500\n", 0);
+	snprintf(text, sizeof text, meta, us, half, idle);
+	check_folded(f, text, "cpu", "us", "main;read 1000\nread 1000\n", 0);
+	check_folded(f, text, "wall", "us",
+		     "main;read_[c] 1000\nmain;read_[o] 3000\nread_[c] 1000\nread_[o] 1000\n", 0);
+	/* One of them without deltas: its CPU time is not known. */
+	snprintf(text, sizeof text, meta, us, half, none);
+	check_folded(f, text, "cpu", "us", "main;read 1000\nread 1000\n", 0);
+	struct profile *p = read_text(f, text);
+	ck_assert_uint_eq(p->series.types.n, 2);
+	profile_free(p);
 }
 END_TEST
 
@@ -505,5 +539,5 @@ UNIT_MAIN("firefox", all_that_can_be_said_comes_back, what_people_see_comes_back
 	  gecko_profiles_are_read, recordings_of_the_developer_tools_are_read,
 	  gecko_frames_say_where_they_are, tables_may_be_shared_and_in_any_order,
 	  weights_are_counts_times_or_bytes, cpu_time_is_what_the_threads_used,
-	  what_leads_nowhere_is_skipped_and_counted, nothing_to_read_is_an_error,
-	  a_file_may_be_cut_anywhere, content_tells_the_format)
+	  cpu_time_of_several_threads, what_leads_nowhere_is_skipped_and_counted,
+	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, content_tells_the_format)

@@ -333,6 +333,22 @@ START_TEST(only_perf_script_is_taken_for_it)
 }
 END_TEST
 
+/* Lines of logs with a number in brackets; but a short comm, a CPU and an event are a sample. */
+START_TEST(logs_are_not_taken_for_it)
+{
+	static const char *const logs[] = {
+		"2026-11-29 03:52:29 UTC [123] LOG:  duration: 1.2 ms  statement: SELECT 1; 5\n"
+		"2026-11-29 03:52:30 UTC [124] LOG:  checkpoint complete\n",
+		"Sun Nov 29 03:52:29 2026 [77] ERROR: no route\n",
+	};
+	static const char sample[] =
+		"nginx: worker [003] cpu-clock: \n\t    1 main (/bin/nginx)\n\n";
+	for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)
+		ck_assert_msg(!perf_script_detect(logs[i], strlen(logs[i])), "%s", logs[i]);
+	ck_assert(perf_script_detect(sample, strlen(sample)));
+}
+END_TEST
+
 /* --- limits ----------------------------------------------------------------------------------- */
 
 START_TEST(too_many_samples_lose_their_times_and_nothing_else)
@@ -396,6 +412,6 @@ UNIT_MAIN("perf_script", stackcollapse_perf_says_the_same, whole_files_have_know
 	  columns_that_were_not_printed_are_not_needed, each_event_is_a_type,
 	  inlined_frames_are_in_the_binary_around_them, records_are_no_samples_and_losses_count,
 	  lines_outside_of_samples_are_counted, nothing_but_junk_is_an_error,
-	  a_file_may_be_cut_anywhere, only_perf_script_is_taken_for_it,
+	  a_file_may_be_cut_anywhere, only_perf_script_is_taken_for_it, logs_are_not_taken_for_it,
 	  too_many_samples_lose_their_times_and_nothing_else,
 	  a_stack_of_a_million_frames_keeps_its_leaf, long_lines_and_strange_bytes_are_harmless)

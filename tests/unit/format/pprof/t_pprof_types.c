@@ -1,6 +1,8 @@
 // tier: test
 #include "pprof_cases.h"
 
+#include "profile/units.h"
+
 static void put_pair(struct pprof_file *f, int64_t period)
 {
 	file_value_type(f, PROFILE_SAMPLE_TYPE, "samples", "count");
@@ -75,6 +77,29 @@ START_TEST(equal_columns_are_told_apart)
 	assert_same_profile(p, again, SPELL_MAPPINGS);
 	profile_free(again);
 	profile_free(p);
+}
+END_TEST
+
+START_TEST(columns_of_one_quantity_in_two_units_are_not_added_up)
+{
+	static const char *const units[][2] = { { "nanoseconds", "ms" },
+						{ "bytes", "MiB" },
+						{ "", "count" } };
+	static const int64_t values[][2] = { { 5000000, 5 }, { 3 << 20, 3 }, { 7, 7 } };
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		struct pprof_file f = { 0 };
+		file_value_type(&f, PROFILE_SAMPLE_TYPE, "size", units[i][0]);
+		file_value_type(&f, PROFILE_SAMPLE_TYPE, "size", units[i][1]);
+		file_function(&f, 1, "main", "main.c", 0);
+		file_location(&f, 1, 0, 0, LINES(1));
+		put_two_values(&f, values[i][0], values[i][1]);
+		struct profile *p = profile_of_file(&f);
+		profile_unify_units(p);
+		ck_assert_uint_eq(p->series.types.n, 2);
+		ck_assert_int_eq(profile_total(p, 0), values[i][0]);
+		ck_assert_int_eq(profile_total(p, 1), values[i][0]);
+		profile_free(p);
+	}
 }
 END_TEST
 
@@ -172,5 +197,6 @@ END_TEST
 
 UNIT_MAIN("pprof_types", samples_and_their_time_are_one_type, times_that_are_not_the_samples_stay,
 	  a_lone_column_stays_alone, equal_columns_are_told_apart,
+	  columns_of_one_quantity_in_two_units_are_not_added_up,
 	  rates_that_differ_are_brought_together, one_type_can_be_asked_for,
 	  pid_tid_and_cpu_are_columns)

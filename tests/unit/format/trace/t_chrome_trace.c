@@ -164,6 +164,54 @@ START_TEST(summaries_are_left_out)
 }
 END_TEST
 
+/* Asynchronous events are in no thread's stack: they are left out, with the time from begin to end.
+ * Those of one category and id are nested; steps and instants have no time. */
+START_TEST(asynchronous_events_are_counted_with_their_time)
+{
+	static const char text[] =
+		"[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"work\",\"ts\":0,\"dur\":3},"
+		"{\"ph\":\"b\",\"pid\":1,\"tid\":1,\"cat\":\"net\",\"id\":\"0x1\",\"name\":\"get\","
+		"\"ts\":1},"
+		"{\"ph\":\"b\",\"pid\":1,\"tid\":1,\"cat\":\"net\",\"id\":\"0x1\",\"name\":\"dns\","
+		"\"ts\":2},"
+		"{\"ph\":\"b\",\"pid\":1,\"tid\":2,\"cat\":\"disk\",\"id\":\"0x1\",\"name\":"
+		"\"read\",\"ts\":2},"
+		"{\"ph\":\"n\",\"pid\":1,\"tid\":1,\"cat\":\"net\",\"id\":\"0x1\",\"name\":"
+		"\"sent\",\"ts\":3},"
+		"{\"ph\":\"e\",\"pid\":1,\"tid\":3,\"cat\":\"net\",\"id\":\"0x1\",\"ts\":4.5},"
+		"{\"ph\":\"e\",\"pid\":1,\"tid\":1,\"cat\":\"net\",\"id\":\"0x1\",\"name\":\"get\","
+		"\"ts\":11},"
+		"{\"ph\":\"e\",\"pid\":1,\"tid\":2,\"cat\":\"disk\",\"id\":\"0x1\",\"ts\":12},"
+		"{\"ph\":\"e\",\"pid\":1,\"tid\":2,\"cat\":\"disk\",\"id\":\"0x1\",\"ts\":13},"
+		"{\"ph\":\"S\",\"pid\":1,\"tid\":1,\"cat\":\"old\",\"id\":7,\"name\":\"a\",\"ts\":"
+		"0},"
+		"{\"ph\":\"T\",\"pid\":1,\"tid\":1,\"cat\":\"old\",\"id\":7,\"name\":\"a\",\"ts\":"
+		"1},"
+		"{\"ph\":\"F\",\"pid\":1,\"tid\":1,\"cat\":\"old\",\"id\":7,\"name\":\"a\",\"ts\":"
+		"5},"
+		"{\"ph\":\"i\",\"pid\":1,\"tid\":1,\"name\":\"now\",\"ts\":5}]";
+	struct profile *p = read_text(f, text);
+	char *got = folded_type(p, NULL, "us");
+	ck_assert_str_eq(got, "work 3\n");
+	/* get 10, dns 2.5, read 10, a 5; an end without a begin */
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_ASYNC], 5);
+	ck_assert_int_eq(p->meta.loss_ns[LOSS_INPUT_ASYNC], 27500);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	free(got);
+	profile_free(p);
+}
+END_TEST
+
+START_TEST(durations_that_are_no_numbers_are_counted)
+{
+	check_folded(f,
+		     "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"g\",\"ts\":1,\"dur\":\"1 ms\"},"
+		     "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"h\",\"ts\":2,\"dur\":null}," X(
+			     "f", 0, 9) "]",
+		     NULL, "us", "f 9\n", 1);
+}
+END_TEST
+
 START_TEST(times_are_exact)
 {
 	struct profile *p =
@@ -429,8 +477,9 @@ END_TEST
 
 UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_keep_their_names,
 	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them,
-	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours, summaries_are_left_out,
-	  times_are_exact, times_since_1970_are_exact, ids_may_be_names,
-	  sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
+	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours,
+	  asynchronous_events_are_counted_with_their_time, summaries_are_left_out,
+	  durations_that_are_no_numbers_are_counted, times_are_exact, times_since_1970_are_exact,
+	  ids_may_be_names, sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
 	  files_may_be_cut_anywhere, deep_slices_and_strange_ends_cost_little,
 	  nothing_to_read_is_an_error, marks_of_no_length_are_no_type, content_tells_the_format)
