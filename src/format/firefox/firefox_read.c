@@ -15,6 +15,7 @@
 #include <strings.h>
 
 enum { FX_NS_PER_MS = 1000000 };
+#define FX_FIRST_DATE_MS 946684800000.0 /* of 2000: earlier times are since the boot */
 
 struct fx_thread {
 	uint32_t process; /* index */
@@ -48,6 +49,7 @@ struct fx_reader {
 	VEC(struct fx_thread *) threads;
 	VEC(struct fx_process *) processes;
 	struct fx_type type;
+	uint32_t origin; /* meta.importedFrom */
 	uint64_t given;
 	int64_t first_ns, last_ns;
 };
@@ -236,6 +238,8 @@ static int fx_read_meta(struct fx_reader *f, struct fx_process *p)
 			rc = fx_read_number(f, &p->start_ms);
 		else if (json_is(&key, "interval"))
 			rc = fx_read_number(f, &p->interval_ms);
+		else if (json_is(&key, "importedFrom"))
+			rc = fx_read_text(f, &f->origin);
 		else if (json_is(&key, "sampleUnits"))
 			rc = fx_read_units(f, p);
 		else if (json_is(&key, "categories"))
@@ -355,8 +359,16 @@ static uint32_t fx_labels(struct fx_reader *f, const struct fx_thread *t)
 	return s->ops->labels(s, labels, n);
 }
 
-static struct type fx_default_type(struct sink *s, enum fx_weight weight)
+/* Python's own sampler (profiling.sampling) takes waiting threads like running ones. */
+static bool fx_is_wall(const struct fx_reader *f)
 {
+	static const char python[] = "Tachyon";
+	return strncmp(strtab_get(&f->texts, f->origin), python, strlen(python)) == 0;
+}
+
+static struct type fx_default_type(struct fx_reader *f, enum fx_weight weight)
+{
+	struct sink *s = f->sink;
 	static const char *const names[][3] = { [FX_SAMPLES] = { "cpu", "samples", "count" },
 						[FX_TRACING_MS] = { "trace", "time",
 								    "nanoseconds" },
@@ -364,6 +376,8 @@ static struct type fx_default_type(struct sink *s, enum fx_weight weight)
 	struct type type = { .name = sink_string(s, names[weight][0]),
 			     .sample_type = sink_string(s, names[weight][1]),
 			     .unit = sink_string(s, names[weight][2]) };
+	if (weight == FX_SAMPLES && fx_is_wall(f))
+		type.name = type.period_type = sink_string(s, "wall");
 	return type;
 }
 
@@ -372,7 +386,7 @@ static uint32_t fx_series(struct fx_reader *f, const struct fx_thread *t, double
 {
 	struct sink *s = f->sink;
 	enum fx_weight weight = t->tables.weight_type;
-	struct type type = fx_default_type(s, weight);
+	struct type type = fx_default_type(f, weight);
 	struct series series = { .labels = fx_labels(f, t) };
 	const char *unit = "nanoseconds";
 	double interval_ms = f->processes.v[0]->interval_ms;
@@ -442,9 +456,7 @@ static uint32_t fx_time_series(struct fx_reader *f, const struct fx_thread *t, c
 static void fx_begin(struct fx_giving *g, const struct fx_thread *t)
 {
 	struct sink *s = g->f->sink;
-	struct frame marker = { .kind = FRAME_MARKER,
-				.mapping = MAPPING_NONE,
-				.function = sink_string(s, STATE_OFF_CPU_MARKER) };
+	struct frame marker = { .kind = FRAME_MARKER, .mapping = MAPPING_NONE };
 	if (g->begun)
 		return;
 	g->begun = true;
@@ -454,6 +466,7 @@ static void fx_begin(struct fx_giving *g, const struct fx_thread *t)
 	}
 	g->cpu = fx_time_series(g->f, t, "cpu");
 	g->wall = fx_time_series(g->f, t, "wall");
+	marker.function = sink_string(s, STATE_OFF_CPU_MARKER);
 	g->off_cpu = s->ops->frame(s, &marker);
 }
 
@@ -570,6 +583,15 @@ static int fx_lib_cmp(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* A double holds today's time in milliseconds with microsecond precision. */
+static void fx_give_start(struct fx_reader *f, struct profile_meta *meta)
+{
+	double start_ms = f->processes.v[0]->start_ms;
+	int64_t start_ns = sum_mul(value_clamp(round(start_ms * 1000)), 1000);
+	if (start_ms >= FX_FIRST_DATE_MS)
+		meta->start_wall_ns = start_ns;
+}
+
 static int fx_give(struct fx_reader *f, const char *name)
 {
 	for (size_t i = 0; i < f->processes.n; i++) {
@@ -585,9 +607,7 @@ static int fx_give(struct fx_reader *f, const char *name)
 	if (f->given == 0)
 		return err_set(f->err, EBADMSG, "%s: no thread of the profile has a sample", name);
 	struct profile_meta *meta = f->sink->ops->meta(f->sink);
-	/* A double holds today's time in milliseconds with microsecond precision. */
-	double start_us = round(f->processes.v[0]->start_ms * 1000);
-	meta->start_wall_ns = sum_mul(value_clamp(start_us), 1000);
+	fx_give_start(f, meta);
 	meta->duration_ns = f->last_ns > 0 ? f->last_ns : 0;
 	return 0;
 }

@@ -615,10 +615,10 @@ START_TEST(content_tells_the_format)
 END_TEST
 
 UNIT_MAIN("callgrind", the_manuals_example, self_costs_are_those_of_callgrind_annotate,
-	  inclusive_costs_are_those_of_callgrind_annotate, what_is_known_of_the_run, trees_of_allocations_open_with_their_first_event,
-	  lines_of_every_kind, units_are_in_names, costs_are_divided_as_a_whole,
-	  recursion_is_shown_once, threads_have_graphs_of_their_own, bad_lines_are_counted,
-	  nothing_usable_is_an_error, cut_anywhere, diamonds_do_not_explode,
+	  inclusive_costs_are_those_of_callgrind_annotate, what_is_known_of_the_run,
+	  trees_of_allocations_open_with_their_first_event, lines_of_every_kind, units_are_in_names,
+	  costs_are_divided_as_a_whole, recursion_is_shown_once, threads_have_graphs_of_their_own,
+	  bad_lines_are_counted, nothing_usable_is_an_error, cut_anywhere, diamonds_do_not_explode,
 	  self_costs_survive_every_limit, self_costs_survive_every_graph, a_tree_as_a_graph,
 	  self_costs_survive_a_round_trip, stacks_survive_a_round_trip_without_cycles,
 	  callgrind_annotate_reads_what_is_written, content_tells_the_format)
