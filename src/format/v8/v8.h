@@ -108,8 +108,8 @@ int cpuprofile_read(struct input *in, struct sink *sink, struct err *err);
 /* --- heapprofile.c ---
  *
  * .heapprofile files: the sampling heap profiler of V8 (node --heap-prof, Chrome's "allocation
- * sampling"): the profile's older form, whose nodes have a selfSize: bytes that were allocated there
- * and still live. V8 scales them from its samples; an empty profile is valid. */
+ * sampling"): the profile's older form, whose nodes have a selfSize: bytes that were allocated
+ * there and still live. V8 scales them from its samples; an empty profile is valid. */
 
 extern const struct format format_heapprofile;
 
