@@ -6,6 +6,7 @@
 #include "format/firefox/firefox.h"
 #include "format/folded/folded.h"
 #include "format/gperftools/gperftools.h"
+#include "format/heaptrack/heaptrack.h"
 #include "format/html/html.h"
 #include "format/otlp/otlp.h"
 #include "format/perf_data/perf_data.h"
@@ -25,11 +26,13 @@
 /* Detection asks in this order: formats whose first bytes are unmistakable first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_cresset,     &format_perf_data,  &format_callgrind,    &format_otlp,
-	&format_pprof,       &format_speedscope, &format_chrome_trace, &format_cpuprofile,
-	&format_heapprofile, &format_gperf_cpu,  &format_gperf_text,   &format_firefox,
-	&format_perf_script, &format_folded,     &format_svg,          &format_html,
-	&format_text,        &format_json,       &format_csv,          NULL,
+	&format_cresset,      &format_perf_data,   &format_callgrind,
+	&format_otlp,         &format_pprof,       &format_speedscope,
+	&format_chrome_trace, &format_cpuprofile,  &format_heapprofile,
+	&format_gperf_cpu,    &format_gperf_text,  &format_heaptrack,
+	&format_firefox,      &format_perf_script, &format_folded,
+	&format_svg,          &format_html,        &format_text,
+	&format_json,         &format_csv,         NULL,
 };
 
 const struct format *format_by_name(const char *name)
