@@ -13,6 +13,7 @@
 #include "format/perf_script/perf_script.h"
 #include "format/picture/svg.h"
 #include "format/pprof/pprof.h"
+#include "format/python/python.h"
 #include "format/recording/cresset.h"
 #include "format/speedscope/speedscope.h"
 #include "format/table/table.h"
@@ -26,13 +27,12 @@
 /* Detection asks in this order: formats whose first bytes are unmistakable first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_cresset,      &format_perf_data,   &format_callgrind,
-	&format_otlp,         &format_pprof,       &format_speedscope,
-	&format_chrome_trace, &format_cpuprofile,  &format_heapprofile,
-	&format_gperf_cpu,    &format_gperf_text,  &format_heaptrack,
-	&format_firefox,      &format_perf_script, &format_folded,
-	&format_svg,          &format_html,        &format_text,
-	&format_json,         &format_csv,         NULL,
+	&format_cresset,     &format_perf_data,   &format_python_binary, &format_callgrind,
+	&format_otlp,        &format_pprof,       &format_speedscope,    &format_chrome_trace,
+	&format_cpuprofile,  &format_heapprofile, &format_gperf_cpu,     &format_gperf_text,
+	&format_heaptrack,   &format_firefox,     &format_python_jsonl,  &format_python_text,
+	&format_perf_script, &format_folded,      &format_svg,           &format_html,
+	&format_text,        &format_json,        &format_csv,           NULL,
 };
 
 const struct format *format_by_name(const char *name)
