@@ -28,10 +28,9 @@
  *
  * Numbers without a size are LEB128.
  *
- * --- python_jsonl.c: profiling.sampling --jsonl: an object per line, of a type: meta, string_table,
- * frame_table, agg (self and cumulative samples of each frame), end. There are no stacks.
- *
- * --- austin_binary.c: austin -b ("MOJO"), see there. */
+ * --- python_jsonl.c: profiling.sampling --jsonl: an object per line, of a type: meta,
+ * string_table, frame_table, agg (self and cumulative samples of each frame), end. There are no
+ * stacks. */
 #ifndef CRESSET_FORMAT_PYTHON_PYTHON_H
 #define CRESSET_FORMAT_PYTHON_PYTHON_H
 
