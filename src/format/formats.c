@@ -2,15 +2,19 @@
 
 #include "base/input.h"
 #include "base/str.h"
+#include "format/bpftrace/bpftrace.h"
 #include "format/callgrind/callgrind.h"
 #include "format/firefox/firefox.h"
 #include "format/folded/folded.h"
+#include "format/gperftools/gperftools.h"
+#include "format/heaptrack/heaptrack.h"
 #include "format/html/html.h"
 #include "format/otlp/otlp.h"
 #include "format/perf_data/perf_data.h"
 #include "format/perf_script/perf_script.h"
 #include "format/picture/svg.h"
 #include "format/pprof/pprof.h"
+#include "format/python/python.h"
 #include "format/recording/cresset.h"
 #include "format/speedscope/speedscope.h"
 #include "format/table/table.h"
@@ -26,13 +30,21 @@
 const struct format *const formats[] = {
 	&format_cresset,
 	&format_perf_data,
+	&format_python_binary,
 	&format_callgrind,
 	&format_otlp,
 	&format_pprof,
 	&format_speedscope,
 	&format_chrome_trace,
 	&format_cpuprofile,
+	&format_heapprofile,
+	&format_gperf_cpu,
+	&format_gperf_text,
+	&format_heaptrack,
+	&format_bpftrace,
 	&format_firefox,
+	&format_python_jsonl,
+	&format_python_text,
 	&format_perf_script,
 	&format_folded,
 	&format_svg,

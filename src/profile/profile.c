@@ -328,6 +328,20 @@ uint32_t profile_pick_type(const struct profile *p, const char *want)
 	return UINT32_MAX;
 }
 
+static bool is_count_of_samples(const char *sample_type)
+{
+	return !*sample_type || !strcmp(sample_type, "samples") || !strcmp(sample_type, "sample");
+}
+
+const char *profile_type_name(const struct profile *p, uint32_t type)
+{
+	const struct type *t = &p->series.types.v[type];
+	bool shares_name = t->period_type ? t->period_type == t->name : p->meta.sample_types.n > 1;
+	const char *sample_type = profile_str(p, t->sample_type);
+	return shares_name && !is_count_of_samples(sample_type) ? sample_type
+								: profile_str(p, t->name);
+}
+
 int64_t profile_total(const struct profile *p, uint32_t type)
 {
 	int64_t total = 0;

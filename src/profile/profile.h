@@ -123,6 +123,9 @@ void profile_merge(struct profile *dst, const struct profile *src);
 /* Picks the type to show: by sample type ("samples", "alloc_space"), else by name ("cpu"); with
  * want = NULL the default type, else the first. Returns UINT32_MAX if there is none. */
 uint32_t profile_pick_type(const struct profile *p, const char *want);
+/* Returns the name to show for a type: its own, or its sample type if it shares the name with other
+ * columns of a file ("space", the period's type of four columns). Valid until the next string. */
+const char *profile_type_name(const struct profile *p, uint32_t type);
 
 /* Return the sum of all values of a type, and of all losses that are samples. */
 int64_t profile_total(const struct profile *p, uint32_t type);

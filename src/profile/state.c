@@ -8,6 +8,7 @@
 #include "profile/strtab.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BLOCKED "[blocked: "
@@ -39,6 +40,7 @@ static const struct {
 	{ GPU, STATE_GPU_WAIT },
 	{ STATE_ON_MARKER, STATE_ON_CPU },
 	{ STATE_OFF_MARKER, STATE_OFF_CPU },
+	{ STATE_IDLE_FRAME, STATE_OFF_CPU },
 };
 
 static bool starts(const char *name, size_t len, const char *start)
@@ -94,6 +96,34 @@ enum thread_state state_of_type(const char *type_name)
 		if (strcmp(type_name, types[i].type) == 0)
 			return types[i].state;
 	return STATE_UNSAID;
+}
+
+static bool has_text(const struct profile *p, const char *text)
+{
+	return strtab_find(&p->strings, text) != UINT32_MAX;
+}
+
+/* Whether some stack says that it waits, or why, as those of a recording do. */
+static bool has_waits(const struct profile *p)
+{
+	char marker[64];
+	if (has_text(p, STATE_OFF_CPU_MARKER) || has_text(p, STATE_SCHED_WAIT_MARKER))
+		return true;
+	for (int i = 0; i < WAIT_REASONS; i++) {
+		snprintf(marker, sizeof marker, BLOCKED "%s]", wait_reason_names[i]);
+		if (has_text(p, marker))
+			return true;
+	}
+	return false;
+}
+
+enum thread_state state_of_type_in(const struct profile *p, uint32_t type)
+{
+	const char *period = profile_str(p, p->series.types.v[type].period_type);
+	const char *name = profile_type_name(p, type);
+	if (strcmp(name, "wall") == 0 && strcmp(period, "wall") == 0 && !has_waits(p))
+		return STATE_UNSAID;
+	return state_of_type(name);
 }
 
 struct stack_state state_of_stack(struct profile *p, uint32_t stack)

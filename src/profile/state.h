@@ -52,6 +52,8 @@ extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/loc
 
 #define STATE_SCHED_WAIT_MARKER "[sched-wait]"
 #define STATE_GPU_WAIT_MARKER   "[waiting for GPU]"
+/* The root frame by which samplers of JavaScript say that the event loop waited. */
+#define STATE_IDLE_FRAME        "(idle)"
 #define STATE_ON_MARKER         "[on-CPU, not sampled]"
 #define STATE_OFF_MARKER        "[off-CPU, not sampled]"
 #define STATE_OFF_CPU_MARKER    "[off-CPU]"
@@ -69,6 +71,9 @@ uint64_t state_below_ns(const char *name, size_t len);
 
 /* Returns the state of a sample of this type (by name) whose stack has no marker. */
 enum thread_state state_of_type(const char *type_name);
+/* Same for a type of p. A `wall` type whose period is wall time too comes from a sampler that looks
+ * at running and waiting threads alike: unsaid, unless some stacks of p say that they wait. */
+enum thread_state state_of_type_in(const struct profile *p, uint32_t type);
 
 struct stack_state {
 	enum thread_state state;

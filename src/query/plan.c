@@ -502,8 +502,7 @@ static int answer_tree(struct planting *t, struct query_tree *out)
 	if (rc < 0)
 		return rc;
 	const struct profile *catalog = t->groups.catalog;
-	uint32_t name = catalog->series.types.v[t->q->type].name;
-	tree_sums_unit(&t->sums, profile_str(catalog, name), &t->groups.scale);
+	tree_sums_unit(&t->sums, profile_type_name(catalog, t->q->type), &t->groups.scale);
 	t->has_any = xcalloc(t->groups.n, sizeof *t->has_any);
 	rc = t->groups.by_rows || query_is_snapshot(t->q) ? plant_rows(t) : plant_groups(t);
 	struct tree *tree = tree_sums_end(&t->sums);

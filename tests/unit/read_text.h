@@ -90,15 +90,4 @@ static inline void check_cut_file(const struct format *f, const char *path)
 	buf_done(&b);
 }
 
-/* The only frame with this name. */
-static inline const struct frame *frame_named(const struct profile *p, const char *name)
-{
-	uint32_t id = strtab_find(&p->strings, name);
-	for (size_t i = 0; i < p->frames.frames.n; i++)
-		if (p->frames.frames.v[i].mapping == MAPPING_NONE &&
-		    p->frames.frames.v[i].function == id)
-			return &p->frames.frames.v[i];
-	ck_abort_msg("no frame %s", name);
-}
-
 #endif

@@ -62,4 +62,15 @@ static inline char *written(const struct format *f, struct profile *p,
 	return text;
 }
 
+/* The only frame with this name. */
+static inline const struct frame *frame_named(const struct profile *p, const char *name)
+{
+	uint32_t id = strtab_find(&p->strings, name);
+	for (size_t i = 0; i < p->frames.frames.n; i++)
+		if (p->frames.frames.v[i].mapping == MAPPING_NONE &&
+		    p->frames.frames.v[i].function == id)
+			return &p->frames.frames.v[i];
+	ck_abort_msg("no frame %s", name);
+}
+
 #endif

@@ -84,6 +84,16 @@ static void callgrind_unit_behind(struct callgrind_graph *g, struct callgrind_ty
 	}
 }
 
+/* Valgrind's trees of allocations name the quantity in the long name: "currently allocated Bytes",
+ * "Definitely lost Bytes (direct plus indirect)". */
+static bool callgrind_counts_bytes(const char *text, size_t len)
+{
+	static const char word[] = " Bytes";
+	size_t n = strlen(word);
+	const char *found = memmem(text, len, word, n);
+	return found && (found + n == text + len || found[n] == ' ');
+}
+
 static void callgrind_unit_of(struct callgrind_graph *g, struct callgrind_type *t)
 {
 	struct callgrind_name name = g->names.v[t->name];
@@ -95,6 +105,8 @@ static void callgrind_unit_of(struct callgrind_graph *g, struct callgrind_type *
 			unit = callgrind_known[i].unit;
 	if (strcmp(unit, "count") == 0)
 		callgrind_unit_behind(g, t, title.text, title.len);
+	if (!t->unit && callgrind_counts_bytes(title.text, title.len))
+		unit = "bytes";
 	if (!t->unit)
 		t->unit = callgrind_name(g, unit, strlen(unit));
 }

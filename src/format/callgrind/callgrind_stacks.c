@@ -388,10 +388,7 @@ static void stacks_give_type(struct callgrind_stacks *x, const struct callgrind_
 			     .sample_type = name,
 			     .unit = stacks_string(x, t->unit, false) };
 	struct series series = { .type = s->ops->type(s, &type) };
-	struct profile_meta *meta = s->ops->meta(s);
-	vec_push(&meta->sample_types, series.type);
-	if (!meta->default_type)
-		meta->default_type = name;
+	vec_push(&s->ops->meta(s)->sample_types, series.type);
 	x->type = t;
 	x->steps = x->groups.steps = 0;
 	memset(x->best, 0, x->g->code.n * sizeof *x->best);

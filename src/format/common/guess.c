@@ -23,8 +23,10 @@ static bool guess_starts(const char *s, size_t len, const char *prefix)
 
 enum frame_kind guess_kind(const char *name, size_t name_len, const char *file, size_t file_len)
 {
+	bool in_brackets = name_len && name[0] == '[';
 	if (guess_starts(name, name_len, "[truncated: ") || (name_len == 1 && name[0] == '-') ||
-	    guess_starts(name, name_len, STATE_WOKEN_BY) || state_of_marker(name, name_len))
+	    guess_starts(name, name_len, STATE_WOKEN_BY) ||
+	    (in_brackets && state_of_marker(name, name_len)))
 		return FRAME_MARKER;
 	if (guess_starts(name, name_len, "[GPU_Kernel]"))
 		return FRAME_GPU_KERNEL;

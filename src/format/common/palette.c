@@ -589,7 +589,7 @@ const char *palette_for(const char *name, const char *type_name)
 int palette_new(const char *name, const struct tree *t, struct palette **out, struct err *err)
 {
 	void (*paint)(struct palette *) = NULL;
-	name = palette_for(name, t->type_name);
+	name = name || t->unmarked ? palette_for(name, t->type_name) : "kind";
 	for (int i = 0; i < N_PALETTES; i++)
 		if (strcmp(name, palettes[i].name) == 0)
 			paint = palettes[i].paint;

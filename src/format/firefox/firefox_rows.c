@@ -42,8 +42,7 @@ static enum thread_state state_of_sample(struct profile *p, size_t sample, uint3
 	struct stack_state s = state_of_stack(p, p->samples.stack[sample]);
 	const struct series *series = &p->series.series.v[p->samples.series[sample]];
 	*reason = s.reason;
-	return s.state ? s.state
-		       : state_of_type(profile_str(p, p->series.types.v[series->type].name));
+	return s.state ? s.state : state_of_type_in(p, series->type);
 }
 
 static void put_data(struct fx_markers *m, size_t sample)

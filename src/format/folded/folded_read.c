@@ -48,7 +48,7 @@ struct folded_reader {
 	VEC(uint8_t) states;              /* of the frames, enum thread_state */
 	uint64_t in_state[THREAD_STATES]; /* distinct stacks */
 	uint64_t lines, skipped;
-	bool is_async_profiler, is_diff;
+	bool is_async_profiler, is_diff, is_heaptrack;
 };
 
 enum { FOLDED_SUFFIX = 4 }; /* bytes of "_[x]" */
@@ -110,11 +110,43 @@ static bool folded_is_async_profiler(const char *head, size_t len)
 	return false;
 }
 
+/* heaptrack_print -F ends each stack with a ';', and names "function (file)". */
+static bool folded_is_heaptrack(const char *head, size_t len)
+{
+	struct cur c = cur_of(head, len);
+	const char *line;
+	size_t line_len, stacks = 0;
+	while (cur_line(&c, &line, &line_len)) {
+		const char *blank = memrchr(line, ' ', line_len);
+		bool is_whole = cur_left(&c) || len < INPUT_PEEK;
+		if (line_len == 0 || !is_whole)
+			continue;
+		if (!blank || blank == line || blank[-1] != ';')
+			return false;
+		stacks++;
+	}
+	return stacks > 0;
+}
+
+/* Splits "function (file)". */
+static size_t folded_file(const char *text, size_t *len)
+{
+	const char *open = *len && text[*len - 1] == ')' ? memrchr(text, '(', *len) : NULL;
+	if (!open || open - text < 2 || open[-1] != ' ')
+		return 0;
+	size_t file_len = text + *len - 1 - (open + 1);
+	*len = open - 1 - text;
+	return file_len;
+}
+
 /* Creates a frame and reads its state if it is a marker; text is not set. */
 static struct folded_token folded_new_frame(struct folded_reader *r, const char *text, size_t len)
 {
 	struct folded_token t = { 0 };
 	struct frame f = { .mapping = MAPPING_NONE };
+	size_t file_len = r->is_heaptrack ? folded_file(text, &len) : 0;
+	if (file_len)
+		f.file = r->sink->ops->string(r->sink, text + len + 2, file_len);
 	f.kind = folded_kind(r, text, &len);
 	if (len == 0) {
 		text = "[unknown]";
@@ -249,7 +281,9 @@ static uint32_t folded_row_of(struct folded_reader *r, const char *text, size_t 
 		at = end + 1;
 	}
 	size_t above = r->frames.n;
-	enum thread_state state = folded_push_leaf(r, text + at, len - at, len);
+	bool no_leaf = at == len && above; /* a ';' at the end */
+	enum thread_state state =
+		no_leaf ? folded_stack_state(r) : folded_push_leaf(r, text + at, len - at, len);
 	r->row = folded_row_of_stack(r, state);
 	folded_cut_frames(r, above); /* in another line it may not be a leaf */
 	buf_clear(&r->before);
@@ -460,6 +494,7 @@ int folded_read(struct input *in, struct sink *sink, struct err *err)
 		return rc;
 	r.is_async_profiler = folded_is_async_profiler(line, len);
 	r.is_diff = folded_is_diff(line, len);
+	r.is_heaptrack = folded_is_heaptrack(line, len);
 	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
 		folded_line(&r, line, len, cut);
 	if (rc == 0 && r.rows.n == 0)

@@ -479,13 +479,25 @@ struct perf_text perf_dso_binary(struct perf_text dso, enum frame_kind kind)
 	return last_part(dso);
 }
 
+bool perf_line_is_inlined(const char *line, size_t len)
+{
+	struct perf_text t = trimmed(line, line + len);
+	return text_ends(t, " (inlined)") || text_is(t, "(inlined)");
+}
+
+/* Removes "(discriminator 3)" and "(inlined)". */
+static struct perf_text without_brackets(struct perf_text t)
+{
+	const char *open;
+	while (text_ends(t, ")") && (open = last_bracket(t)))
+		t = trimmed(t.s, open);
+	return t;
+}
+
 /* Rejects "??:0" and source lines printed with their text. */
 bool perf_source_line(const char *line, size_t len, struct perf_text *file, uint32_t *number)
 {
-	struct perf_text t = trimmed(line, line + len);
-	const char *open = text_ends(t, ")") ? last_bracket(t) : NULL; /* "(discriminator 3)" */
-	if (open)
-		t = trimmed(t.s, open);
+	struct perf_text t = without_brackets(trimmed(line, line + len));
 	const char *colon = memrchr(t.s, ':', t.len);
 	struct scan s = { colon ? colon + 1 : NULL, t.s + t.len };
 	uint64_t v;

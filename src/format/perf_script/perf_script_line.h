@@ -61,6 +61,10 @@ enum frame_kind perf_symbol_kind(const struct perf_symbol *s, bool is_high);
  * would name one process (perf-PID.map). */
 struct perf_text perf_dso_binary(struct perf_text dso, enum frame_kind kind);
 
+/* Whether a line after a frame says that it was inlined: "  file.c:12 (inlined)", as perf 7 has it
+ * instead of the frame's own line. Call before perf_source_line. */
+bool perf_line_is_inlined(const char *line, size_t len);
+
 /* Parses "  file.c:12" after a frame. Returns false for any other line. */
 bool perf_source_line(const char *line, size_t len, struct perf_text *file, uint32_t *number);
 

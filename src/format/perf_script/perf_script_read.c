@@ -31,6 +31,7 @@ struct perf_frame_ref {
 	uint32_t token;
 	uint32_t file, line; /* of the source line that followed, else 0 */
 	uint8_t kind;        /* by the source file; FRAME_NATIVE if unknown */
+	bool is_inlined;     /* by the line that followed */
 };
 struct perf_frames { /* zeroed, except for sink = empty */
 	struct sink *sink;
@@ -133,12 +134,18 @@ static void perf_frames_source(struct perf_frames *f, struct perf_text file, uin
 	ref->kind = guess_kind("", 0, file.s, file.len);
 }
 
+static void perf_frames_inlined(struct perf_frames *f)
+{
+	if (f->refs.n)
+		f->refs.v[f->refs.n - 1].is_inlined = true;
+}
+
 /* around: the frame that this one was inlined into, if any. */
 static struct frame perf_full_frame(const struct perf_token *t, const struct perf_frame_ref *ref,
 				    const struct frame *around)
 {
 	struct frame frame = t->frame;
-	if (t->is_inlined) {
+	if (t->is_inlined || ref->is_inlined) {
 		frame.kind = around->kind;
 		frame.binary = around->binary;
 	}
@@ -159,11 +166,12 @@ static uint32_t perf_frames_stack(struct perf_frames *f)
 		const struct perf_frame_ref *ref = &f->refs.v[i];
 		const struct perf_token *t = &f->tokens.v[ref->token];
 		uint32_t id = t->id;
-		if (t->is_inlined || ref->file) {
+		bool is_inlined = t->is_inlined || ref->is_inlined;
+		if (is_inlined || ref->file) {
 			struct frame full = perf_full_frame(t, ref, &around);
 			id = f->sink->ops->frame(f->sink, &full);
 		}
-		if (!t->is_inlined)
+		if (!is_inlined)
 			around = t->frame;
 		vec_push(&f->ids, id);
 	}
@@ -403,6 +411,8 @@ static void perf_other_line(struct perf_reader *r, const char *line, size_t len)
 	uint32_t number;
 	enum perf_header_trust trust = perf_header_parse(line, len, &h);
 	if (r->is_open && perf_is_indented(line, len) && trust < PERF_SURE_HEADER) {
+		if (perf_line_is_inlined(line, len))
+			perf_frames_inlined(&r->frames);
 		if (perf_source_line(line, len, &file, &number))
 			perf_frames_source(&r->frames, file, number);
 		return;

@@ -9,6 +9,7 @@
 #include "format/picture/svg_page.h"
 #include "profile/profile.h"
 #include "profile/sink.h"
+#include "profile/state.h"
 #include "profile/tree/time_range.h"
 
 #include <math.h>
@@ -424,8 +425,9 @@ int chart_svg_write(struct profile *p, const struct format_write_opts *opts, str
 {
 	struct chart_opts chart_opts = { .tree = &opts->tree };
 	struct chart_picture pic = { .profile = p, .opts = opts, .page.out = out };
-	const char *type = profile_str(p, p->series.types.v[opts->tree.type].name);
-	chart_opts.by_state = strcmp(palette_for(opts->palette, type), "wall") == 0;
+	const char *type = profile_type_name(p, opts->tree.type);
+	chart_opts.by_state = state_of_type_in(p, opts->tree.type) != STATE_UNSAID &&
+			      strcmp(palette_for(opts->palette, type), "wall") == 0;
 	int rc = flame_chart_build(p, &chart_opts, &pic.chart, err);
 	if (rc == 0)
 		rc = palette_new(opts->palette, pic.chart.tree, &pic.palette, err);

@@ -47,7 +47,7 @@ static enum thread_state sample_state(const struct split *s, const struct profil
 		return said;
 	if (sample_length_ns(&p->samples, sample->row) <= 0)
 		return STATE_ON_CPU;
-	said = state_of_type(s->from->type_name);
+	said = s->from->unmarked;
 	return said != STATE_ON_CPU ? said : STATE_OFF_CPU;
 }
 

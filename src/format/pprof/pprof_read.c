@@ -25,6 +25,7 @@ struct pprof_reader {
 	uint64_t drop_frames, keep_frames, default_type, doc_url;
 	VEC(uint64_t) comments;
 	bool has_states, has_stack_ids; /* labels that only repeat stacks and types */
+	bool has_default;               /* the default type is named and exists */
 
 	struct pprof_column columns[PPROF_MAX_COLUMNS];
 	size_t n_columns;
@@ -255,7 +256,7 @@ static uint32_t new_type(struct pprof_reader *r, size_t column)
 }
 
 /* Adds the types, and keeps the file's order if it is its own. A file with a derived column has our
- * writer's order. */
+ * writer's order. Without a known default the last column is shown, as in pprof. */
 static void set_types(struct pprof_reader *r)
 {
 	struct profile_meta *meta = r->sink->ops->meta(r->sink);
@@ -267,8 +268,9 @@ static void set_types(struct pprof_reader *r)
 		struct pprof_column *c = &r->columns[i];
 		c->id = c->derived ? r->columns[i - 1].id : new_type(r, i);
 		any_derived |= c->derived;
-		if (wanted && c->type.sample_type == wanted)
+		if (!r->has_default)
 			meta->default_type = c->id;
+		r->has_default |= wanted && c->type.sample_type == wanted;
 	}
 	if (any_derived)
 		vec_clear(&meta->sample_types);

@@ -136,8 +136,8 @@ static void add_list(struct pprof_samples *s, const struct pending *p, struct cu
 	while (cur_left(&c)) {
 		uint64_t location = cur_varint(&c);
 		uint32_t frame = location - 1 < dense ? known[location - 1] : UINT32_MAX;
-		if (frame == UINT32_MAX)
-			frame = frame_of(s, location);
+		if (frame == UINT32_MAX && (frame = frame_of(s, location)) == PPROF_NO_FRAME)
+			continue;
 		if (out < end)
 			*out++ = frame;
 	}
@@ -156,8 +156,9 @@ static void add_locations(struct pprof_samples *s, struct pending *p, const stru
 	p->list = (struct cur){ 0 };
 	if (f->wire == PB_LEN)
 		add_list(s, p, f->len);
-	else if (f->wire == PB_VARINT && room_for_frames(s, p, 1) > s->frames.v + s->frames.n)
-		s->frames.v[s->frames.n++] = frame_of(s, f->u);
+	uint32_t frame = f->wire == PB_VARINT ? frame_of(s, f->u) : PPROF_NO_FRAME;
+	if (frame != PPROF_NO_FRAME && room_for_frames(s, p, 1) > s->frames.v + s->frames.n)
+		s->frames.v[s->frames.n++] = frame;
 }
 
 /* Finds the cache entry of the sample's list, and prefetches it well before its use. */

@@ -5,6 +5,7 @@
 #include "format/common/guess.h"
 #include "format/pprof/pprof.h"
 #include "profile/sink.h"
+#include "profile/state.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -327,6 +328,8 @@ static enum frame_kind location_kind(const struct pprof_tables *t, const struct 
 		return FRAME_NATIVE;
 	struct cur name = pprof_text(t, t->outermost->name_text);
 	struct cur file = pprof_text(t, t->outermost->file_text);
+	if (cur_is(name, STATE_IDLE_FRAME) && !cur_left(&file))
+		return FRAME_MARKER;
 	return guess_kind((const char *)name.p, cur_left(&name), (const char *)file.p,
 			  cur_left(&file));
 }
@@ -393,11 +396,19 @@ static bool lines_conflict(struct pprof_tables *t, uint32_t frame)
 	return false;
 }
 
+/* What Go writes for threads without a stack is no place in any file. */
+static bool is_nowhere(const struct pprof_tables *t, const struct location *l)
+{
+	return l->address == UINT64_MAX && (!t->outermost || !t->outermost->f.name);
+}
+
 static uint32_t location_frame(struct pprof_tables *t, struct cur c)
 {
 	struct location l = { 0 };
 	if (!read_location(t, c, &l))
 		return UINT32_MAX;
+	if (is_nowhere(t, &l))
+		return PPROF_NO_FRAME;
 	struct pprof_mapping *m = location_mapping(t, l.mapping_id);
 	struct frame f = location_identity(t, m, l.address);
 	uint32_t frame = t->sink->ops->frame(t->sink, &f);
@@ -420,7 +431,10 @@ uint32_t pprof_find_frame(struct pprof_tables *t, uint64_t location_id)
 	if (row == UINT32_MAX)
 		return UINT32_MAX;
 	uint32_t *frame = &t->locations.ids.v[row];
-	if (*frame == UINT32_MAX)
-		*frame = location_frame(t, entry_cur(t, &t->locations.all.v[row]));
-	return *frame;
+	if (*frame != UINT32_MAX)
+		return *frame;
+	uint32_t found = location_frame(t, entry_cur(t, &t->locations.all.v[row]));
+	if (found != PPROF_NO_FRAME)
+		*frame = found;
+	return found;
 }

@@ -88,8 +88,10 @@ uint32_t pprof_string(struct pprof_tables *t, uint64_t index);
 /* Returns the text of a string, or "" if the index is out of range. */
 struct cur pprof_text(const struct pprof_tables *t, uint64_t index);
 
-/* Returns the frame of a location, or UINT32_MAX if the location is missing or malformed. After the
- * first call it is also in locations.ids.v[row]. */
+/* Returns the frame of a location, PPROF_NO_FRAME if it stands for none, or UINT32_MAX if the
+ * location is missing or malformed. After the first call a frame is also in
+ * locations.ids.v[row]. */
+enum { PPROF_NO_FRAME = UINT32_MAX - 1 };
 uint32_t pprof_find_frame(struct pprof_tables *t, uint64_t location_id);
 
 /* --- pprof_samples.c ---

@@ -239,7 +239,7 @@ static enum thread_state state_of_row(const struct pprof_writer *w, size_t row)
 {
 	enum thread_state all = STATE_UNSAID;
 	for (size_t i = 0; i < w->n_columns; i++) {
-		enum thread_state one = state_of_type(profile_str(w->p, w->columns[i].type.name));
+		enum thread_state one = state_of_type_in(w->p, w->columns[i].id);
 		if (!w->values.v[row * w->n_columns + i])
 			continue;
 		if (all && one != all)
@@ -446,13 +446,23 @@ static bool has_sample_type(const struct pprof_writer *w, uint32_t sample_type)
 	return false;
 }
 
+/* The name of the last column of the default type; 0 if that is the last of all, which readers take
+ * without a name. */
+static uint32_t default_column(const struct pprof_writer *w)
+{
+	uint32_t type = profile_pick_type(w->p, NULL);
+	size_t i = w->n_columns;
+	while (i && w->columns[i - 1].id != type)
+		i--;
+	return i && i < w->n_columns ? w->columns[i - 1].type.sample_type : 0;
+}
+
 static void put_default_type(struct pprof_writer *w)
 {
-	const struct profile_meta *meta = &w->p->meta;
-	uint32_t name = meta->default_column;
-	if (!name && meta->default_type && meta->default_type < w->p->series.types.n)
-		name = w->p->series.types.v[meta->default_type].sample_type;
-	if (name && has_sample_type(w, name))
+	uint32_t name = w->p->meta.default_column;
+	if (!name || !has_sample_type(w, name))
+		name = default_column(w);
+	if (name)
 		pb_put_u64(&w->out, PROFILE_DEFAULT_SAMPLE_TYPE, pprof_put_string(&w->put, name));
 }
 

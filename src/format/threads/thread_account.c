@@ -57,7 +57,7 @@ static void choose_series(struct accountant *c)
 		has_wall |= strcmp(type_name(p, i), "wall") == 0;
 	for (uint32_t i = 0; i < p->series.series.n; i++) {
 		bool is_wall = strcmp(type_name(p, i), "wall") == 0;
-		c->state_of_series[i] = state_of_type(type_name(p, i));
+		c->state_of_series[i] = state_of_type_in(p, p->series.series.v[i].type);
 		if (is_wall == has_wall && c->state_of_series[i])
 			c->factor_ns[i] = series_factor_ns(p, &p->series.series.v[i]);
 		if (c->factor_ns[i])

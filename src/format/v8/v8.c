@@ -194,7 +194,7 @@ static int v8_read_number(struct v8_reading *in, struct v8_draft *d, const struc
 {
 	bool id = json_is(key, "id"), parent = json_is(key, "parent");
 	struct json_value v;
-	if (!id && !parent && !json_is(key, "hitCount"))
+	if (!id && !parent && !json_is(key, in->p->is_heap ? "selfSize" : "hitCount"))
 		return json_skip(in->r, in->err);
 	int rc = json_scalar(in->r, &v, in->err);
 	if (rc <= 0)
@@ -445,10 +445,8 @@ static void v8_give_samples(struct v8_giver *g, const struct v8_owner *owners)
 	}
 }
 
-static void v8_give_hits(struct v8_giver *g, const struct v8_owner *owner)
+static void v8_give_hits(struct v8_giver *g)
 {
-	v8_set_owner(g, owner);
-	g->sample.series = g->counts;
 	for (size_t i = 0; i < g->p->nodes.n; i++) {
 		int64_t hits = g->p->nodes.v[i].hits;
 		g->sample.value = hits;
@@ -463,16 +461,36 @@ static void v8_give_hits(struct v8_giver *g, const struct v8_owner *owner)
 	}
 }
 
+static void v8_giver_done(struct v8_giver *g)
+{
+	stack_tree_done(&g->tree);
+	map_done(&g->row_of_id);
+}
+
+uint64_t v8_give_nodes(struct v8_profile *p, struct sink *sink, uint32_t series)
+{
+	struct v8_giver g = { .p = p, .sink = sink };
+	g.sample = (struct sample){
+		.series = series, .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID, .cpu = SAMPLE_NO_ID
+	};
+	v8_plant(&g);
+	v8_give_hits(&g);
+	v8_giver_done(&g);
+	return g.given;
+}
+
 uint64_t v8_give(struct v8_profile *p, struct sink *sink, const struct v8_owner *owners)
 {
 	struct v8_giver g = { .p = p, .sink = sink };
 	v8_plant(&g);
 	v8_sort(p);
-	if (p->samples.n)
+	if (p->samples.n) {
 		v8_give_samples(&g, owners);
-	else
-		v8_give_hits(&g, &owners[0]);
-	stack_tree_done(&g.tree);
-	map_done(&g.row_of_id);
+	} else {
+		v8_set_owner(&g, &owners[0]);
+		g.sample.series = g.counts;
+		v8_give_hits(&g);
+	}
+	v8_giver_done(&g);
 	return g.given;
 }

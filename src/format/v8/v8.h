@@ -38,7 +38,7 @@ enum {
 
 struct v8_node {
 	uint64_t id;
-	int64_t hits;
+	int64_t hits;   /* or bytes, of a heap profile */
 	uint32_t frame; /* in the sink, or STACK_TREE_NO_FRAME */
 };
 struct v8_edge {
@@ -57,6 +57,7 @@ struct v8_profile { /* zeroed = empty */
 	VEC(uint64_t) sampled;
 	VEC(int64_t) times_ns; /* differences, or times if times_are_stamps */
 	bool times_are_stamps;
+	bool is_heap;             /* nodes have a selfSize instead of hits */
 	int64_t start_ns, end_ns; /* 0: unknown */
 	uint64_t skipped;
 };
@@ -86,6 +87,8 @@ uint32_t v8_frame(struct sink *sink, const char *name, size_t name_len, const ch
 struct v8_owner {
 	uint32_t pid, tid, labels;
 };
+/* Gives the hits of all nodes to a series; returns how many nodes have any. */
+uint64_t v8_give_nodes(struct v8_profile *p, struct sink *sink, uint32_t series);
 /* Gives all samples, each owner's in chronological order. Returns their number; adds unusable ones
  * to p->skipped. */
 uint64_t v8_give(struct v8_profile *p, struct sink *sink, const struct v8_owner *owners);
@@ -101,5 +104,16 @@ extern const struct format format_cpuprofile;
 
 bool cpuprofile_detect(const char *head, size_t len);
 int cpuprofile_read(struct input *in, struct sink *sink, struct err *err);
+
+/* --- heapprofile.c ---
+ *
+ * .heapprofile files: the sampling heap profiler of V8 (node --heap-prof, Chrome's "allocation
+ * sampling"): the profile's older form, whose nodes have a selfSize: bytes that were allocated
+ * there and still live. V8 scales them from its samples; an empty profile is valid. */
+
+extern const struct format format_heapprofile;
+
+bool heapprofile_detect(const char *head, size_t len);
+int heapprofile_read(struct input *in, struct sink *sink, struct err *err);
 
 #endif

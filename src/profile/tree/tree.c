@@ -1,6 +1,7 @@
 #include "profile/tree/tree.h"
 
 #include "profile/frame.h"
+#include "profile/state.h"
 #include "profile/sum.h"
 
 #include <string.h>
@@ -93,6 +94,7 @@ void tree_set_unit(struct tree *t, const char *type_name, const char *unit, doub
 		   const char *scaled_unit)
 {
 	t->type_name = own_text(t, type_name);
+	t->unmarked = state_of_type(type_name);
 	t->unit = own_text(t, unit);
 	t->scale = scale;
 	t->scaled_unit = own_text(t, scaled_unit);
@@ -101,6 +103,7 @@ void tree_set_unit(struct tree *t, const char *type_name, const char *unit, doub
 void tree_take_unit(struct tree *dst, const struct tree *src)
 {
 	tree_set_unit(dst, src->type_name, src->unit, src->scale, src->scaled_unit);
+	dst->unmarked = src->unmarked;
 }
 
 static uint64_t child_key(uint32_t parent, uint32_t func)

@@ -80,6 +80,7 @@ struct tree {
 	/* The quantity ("cpu", "off-cpu", "alloc") and its unit ("samples", "nanoseconds",
 	 * "bytes"); owned by strings. */
 	const char *type_name, *unit;
+	uint8_t unmarked; /* enum thread_state of stacks without a marker */
 	/* The factor from a value to scaled_unit ("nanoseconds"); 0 and NULL if no period is
 	 * known. */
 	double scale;
@@ -185,8 +186,8 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t func);
 uint32_t tree_find_child(const struct tree *t, uint32_t parent, uint32_t func);
 /* Returns the id in dst of a function of src, added when new. */
 uint32_t tree_func_copy(struct tree *dst, const struct tree *src, uint32_t func);
-/* Sets the type and unit of an empty tree (struct tree); strings are copied, scaled_unit may be
- * NULL. */
+/* Sets the type and unit of an empty tree (struct tree), and `unmarked` by the type's name; strings
+ * are copied, scaled_unit may be NULL. */
 void tree_set_unit(struct tree *t, const char *type_name, const char *unit, double scale,
 		   const char *scaled_unit);
 /* Copies type name, unit and scale of src to an empty dst. */

@@ -3,6 +3,7 @@
  * Samples are first added up by (root frames, stack); then stacks become nodes (tree_stacks.h). So
  * the cost is not per sample and frame. */
 #include "profile/profile.h"
+#include "profile/state.h"
 #include "profile/sum.h"
 #include "profile/tree/time_range.h"
 #include "profile/tree/tree.h"
@@ -67,9 +68,9 @@ static void share_weights(struct build *b)
 static void share_series(struct build *b)
 {
 	struct value_scale scale = value_scale_of(b->p, b->opts->type, NULL);
-	const struct type *type = &b->p->series.types.v[b->opts->type];
-	tree_set_unit(b->t, profile_str(b->p, type->name), scale.unit, scale.scale,
+	tree_set_unit(b->t, profile_type_name(b->p, b->opts->type), scale.unit, scale.scale,
 		      scale.scaled_unit);
+	b->t->unmarked = state_of_type_in(b->p, b->opts->type);
 	b->shares = xcalloc(b->p->series.series.n, sizeof *b->shares);
 	for (size_t i = 0; i < b->p->series.series.n; i++) {
 		const struct series *s = &b->p->series.series.v[i];

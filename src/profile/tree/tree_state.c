@@ -11,7 +11,6 @@
 uint8_t *tree_states(const struct tree *t)
 {
 	uint8_t *of_func = xcalloc(t->funcs.n, 1), *state = xcalloc(t->nodes.n, 1);
-	uint8_t unmarked = state_of_type(t->type_name);
 
 	for (uint32_t i = 1; i < t->funcs.n; i++) {
 		const struct tree_func *f = &t->funcs.v[i];
@@ -24,7 +23,7 @@ uint8_t *tree_states(const struct tree *t)
 		state[i] = (t->is_inverted && above) || !own ? above : own;
 	}
 	for (uint32_t i = 0; i < t->nodes.n; i++)
-		state[i] = state[i] ? state[i] : unmarked;
+		state[i] = state[i] ? state[i] : t->unmarked;
 	free(of_func);
 	return state;
 }

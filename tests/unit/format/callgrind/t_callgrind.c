@@ -38,6 +38,12 @@ static struct profile *read_file(const char *path)
 	return p;
 }
 
+/* The type that is shown first. */
+static const char *default_type(const struct profile *p)
+{
+	return profile_str(p, p->series.types.v[profile_pick_type(p, NULL)].sample_type);
+}
+
 static char *folded_of(struct profile *p, const char *type)
 {
 	struct format_write_opts opts = { .type = type };
@@ -184,8 +190,26 @@ START_TEST(what_is_known_of_the_run)
 	profile_free(p);
 	p = read_file("tests/golden/callgrind/instr.out");
 	ck_assert_uint_eq(p->series.types.n, 13);
-	ck_assert_str_eq(profile_str(p, p->meta.default_type), "Ir");
+	ck_assert_str_eq(default_type(p), "Ir");
 	ck_assert_str_eq(profile_str(p, p->series.types.v[0].unit), "instructions");
+	profile_free(p);
+}
+END_TEST
+
+/* A tree of allocations (--xtree-memory=full) has several events; the first one is shown. */
+START_TEST(trees_of_allocations_open_with_their_first_event)
+{
+	struct profile *p = read_file("tests/golden/callgrind/xtree-memory.kcg");
+	static const char *const units[] = { "bytes", "count", "bytes", "count", "bytes", "count" };
+	static const int64_t totals[] = { 1200000, 600, 1232000, 1100, 32000, 500 };
+	ck_assert_str_eq(default_type(p), "curB");
+	for (uint32_t i = 0; i < 6; i++) {
+		ck_assert_str_eq(profile_str(p, p->series.types.v[i].unit), units[i]);
+		ck_assert_int_eq(profile_total(p, i), totals[i]);
+	}
+	char *got = folded_of(p, NULL);
+	ck_assert_str_eq(got, "main;big 900000\nmain;small_ 300000\n");
+	free(got);
 	profile_free(p);
 }
 END_TEST
@@ -231,6 +255,13 @@ START_TEST(units_are_in_names)
 	for (uint32_t i = 0; i < 5; i++)
 		ck_assert_str_eq(profile_str(p, p->series.types.v[i].unit), units[i]);
 	ck_assert_int_eq(profile_total(p, 0), 20);
+	profile_free(p);
+	p = read_text("event: DB : Definitely lost Bytes (direct plus indirect)\n"
+		      "event: DBk : Definitely lost Blocks\nevent: X : Bytesize\n"
+		      "events: DB DBk X\nfn=f\n1 2 3 4\n");
+	ck_assert_str_eq(profile_str(p, p->series.types.v[0].unit), "bytes");
+	ck_assert_str_eq(profile_str(p, p->series.types.v[1].unit), "count");
+	ck_assert_str_eq(profile_str(p, p->series.types.v[2].unit), "count");
 	profile_free(p);
 }
 END_TEST
@@ -585,9 +616,9 @@ END_TEST
 
 UNIT_MAIN("callgrind", the_manuals_example, self_costs_are_those_of_callgrind_annotate,
 	  inclusive_costs_are_those_of_callgrind_annotate, what_is_known_of_the_run,
-	  lines_of_every_kind, units_are_in_names, costs_are_divided_as_a_whole,
-	  recursion_is_shown_once, threads_have_graphs_of_their_own, bad_lines_are_counted,
-	  nothing_usable_is_an_error, cut_anywhere, diamonds_do_not_explode,
+	  trees_of_allocations_open_with_their_first_event, lines_of_every_kind, units_are_in_names,
+	  costs_are_divided_as_a_whole, recursion_is_shown_once, threads_have_graphs_of_their_own,
+	  bad_lines_are_counted, nothing_usable_is_an_error, cut_anywhere, diamonds_do_not_explode,
 	  self_costs_survive_every_limit, self_costs_survive_every_graph, a_tree_as_a_graph,
 	  self_costs_survive_a_round_trip, stacks_survive_a_round_trip_without_cycles,
 	  callgrind_annotate_reads_what_is_written, content_tells_the_format)

@@ -2,6 +2,8 @@
 #include "format/formats.h"
 #include "random_profile.h"
 #include "read_text.h"
+
+#include "profile/state.h"
 #include "spelled_profile.h"
 #include "waits_profile.h"
 
@@ -274,7 +276,7 @@ END_TEST
 
 /* As written by Firefox and `perf script report gecko`. */
 #define GECKO_META \
-	"\"meta\":{\"version\":27,\"interval\":2,\"startTime\":1000.5,\"stackwalk\":1," \
+	"\"meta\":{\"version\":27,\"interval\":2,\"startTime\":1700000001000.5,\"stackwalk\":1," \
 	"\"categories\":[" \
 	"{\"name\":\"Other\"},{\"name\":\"Kernel\"},{\"name\":\"JavaScript\"}]}"
 #define GECKO_THREAD(name, pid) \
@@ -296,10 +298,12 @@ END_TEST
 
 START_TEST(gecko_profiles_are_read)
 {
-	static const char text[] = "{" GECKO_META "," GECKO_LIBS ",\"threads\":[" GECKO_THREAD(
-		"T", "4") "],"
-			  "\"processes\":[{\"meta\":{\"startTime\":1002.5},\"libs\":[],\"threads\":"
-			  "[" GECKO_THREAD("U", "\"6\"") "]}]}";
+	static const char text[] =
+		"{" GECKO_META "," GECKO_LIBS
+		",\"threads\":[" GECKO_THREAD("T", "4") "],"
+							"\"processes\":[{\"meta\":{\"startTime\":"
+							"1700000001002.5},\"libs\":[],\"threads\":"
+							"[" GECKO_THREAD("U", "\"6\"") "]}]}";
 	struct profile *p = read_text(f, text);
 	struct format_write_opts opts = { .annotate = ANNOTATE_KINDS,
 					  .tree = { .by = { BY_TID }, .n_by = 1 } };
@@ -325,6 +329,20 @@ START_TEST(recordings_of_the_developer_tools_are_read)
 }
 END_TEST
 
+/* Two threads that only slept; times are since the boot. */
+START_TEST(pythons_sampler_takes_wall_time)
+{
+	struct profile *p = read_golden("tests/golden/firefox/python315-sleeping.json.gz");
+	uint32_t type = profile_pick_type(p, NULL);
+	ck_assert_str_eq(profile_str(p, p->series.types.v[type].name), "wall");
+	ck_assert_uint_eq(p->series.types.n, 1);
+	ck_assert_int_eq(profile_total(p, type), 3000);
+	ck_assert_int_eq(state_of_type_in(p, type), STATE_UNSAID);
+	ck_assert_int_eq(p->meta.start_wall_ns, 0);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(gecko_frames_say_where_they_are)
 {
 	struct profile *p = read_text(f, "{" GECKO_META "," GECKO_LIBS
@@ -337,7 +355,7 @@ START_TEST(gecko_frames_say_where_they_are)
 	ck_assert_str_eq(profile_str(p, read->binary), "[kernel.kallsyms]");
 	ck_assert_int_eq(frame_named(p, "a.so+0x10")->kind, FRAME_NATIVE);
 	ck_assert_int_eq(p->samples.time_ns[0], 1500000);
-	ck_assert_int_eq(p->meta.start_wall_ns, 1000500000);
+	ck_assert_int_eq(p->meta.start_wall_ns, 1700000001000500000);
 	ck_assert_int_eq(p->series.series.v[0].period, 2000000);
 	profile_free(p);
 }
@@ -535,9 +553,10 @@ START_TEST(content_tells_the_format)
 END_TEST
 
 UNIT_MAIN("firefox", all_that_can_be_said_comes_back, what_people_see_comes_back,
-	  the_profiler_would_take_it, waits_are_intervals, samples_without_times_get_some,
+	  waits_are_intervals, the_profiler_would_take_it, samples_without_times_get_some,
 	  gecko_profiles_are_read, recordings_of_the_developer_tools_are_read,
-	  gecko_frames_say_where_they_are, tables_may_be_shared_and_in_any_order,
-	  weights_are_counts_times_or_bytes, cpu_time_is_what_the_threads_used,
-	  cpu_time_of_several_threads, what_leads_nowhere_is_skipped_and_counted,
-	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, content_tells_the_format)
+	  pythons_sampler_takes_wall_time, gecko_frames_say_where_they_are,
+	  tables_may_be_shared_and_in_any_order, weights_are_counts_times_or_bytes,
+	  cpu_time_is_what_the_threads_used, cpu_time_of_several_threads,
+	  what_leads_nowhere_is_skipped_and_counted, nothing_to_read_is_an_error,
+	  a_file_may_be_cut_anywhere, content_tells_the_format)

@@ -128,9 +128,23 @@ START_TEST(marks_of_leaves_tell_the_type)
 }
 END_TEST
 
+/* heaptrack_print -F */
+START_TEST(an_empty_leaf_is_no_frame)
+{
+	check_rewritten("a;b; 3\na; 1\na;b 2\n; 4\n", "[unknown] 4\na 1\na;b 5\n");
+	struct profile *p = read_file("tests/golden/folded/heaptrack-print.folded");
+	char *got = folded_of(p);
+	ck_assert_str_eq(got, "_dl_start_user;_dl_init;call_init::call_init;call_init;"
+			      "0x7fa6f42b9b03 1\nmain;big 300\nmain;small_ 300\nmain;tmp 500\n");
+	ck_assert_str_eq(profile_str(p, frame_named(p, "tmp")->file), "alloc.c");
+	free(got);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(frames_without_a_name_and_stacks_without_frames)
 {
-	check_rewritten(";a;;b; 3\n", "[unknown];a;[unknown];b;[unknown] 3\n");
+	check_rewritten(";a;;b 3\n", "[unknown];a;[unknown];b 3\n");
 	struct profile *p = folded_profile("a 1\n");
 	struct sink *s = profile_sink(p);
 	struct sample sample = { .value = 7, .stack = 0, .series = 0 };
@@ -316,7 +330,8 @@ END_TEST
 
 UNIT_MAIN("folded", known_files_have_known_sums, crlf_changes_nothing, suffixes_tell_the_kind,
 	  async_profiler_is_told_by_its_spelling, marks_of_leaves_tell_the_type,
-	  frames_without_a_name_and_stacks_without_frames, stacks_that_are_too_deep_keep_their_leaf,
-	  shared_prefixes_change_nothing, utf16_and_byte_order_marks_change_nothing,
-	  a_name_of_a_megabyte_is_harmless, content_tells_the_format,
-	  formats_are_found_by_name_and_ending, what_no_format_fits_is_said)
+	  an_empty_leaf_is_no_frame, frames_without_a_name_and_stacks_without_frames,
+	  stacks_that_are_too_deep_keep_their_leaf, shared_prefixes_change_nothing,
+	  utf16_and_byte_order_marks_change_nothing, a_name_of_a_megabyte_is_harmless,
+	  content_tells_the_format, formats_are_found_by_name_and_ending,
+	  what_no_format_fits_is_said)

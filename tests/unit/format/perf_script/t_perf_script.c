@@ -215,6 +215,20 @@ START_TEST(each_event_is_a_type)
 }
 END_TEST
 
+/* perf 7.2 -F +srcline: the word "inlined" is behind the line, and the frame has no dso. */
+START_TEST(inlined_frames_of_perf_7_keep_their_binary)
+{
+	struct profile *p = read_golden("perf72-srcline-inlined");
+	const struct frame *in = &p->frames.frames.v[stack_leaf(&p->stacks, p->samples.stack[0])];
+	ck_assert_str_eq(profile_str(p, in->function), "in1");
+	ck_assert_str_eq(profile_str(p, in->binary), "my prog");
+	ck_assert_str_eq(profile_str(p, in->file), "i.c");
+	ck_assert_uint_eq(in->line, 5);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(inlined_frames_are_in_the_binary_around_them)
 {
 	struct profile *p = read_text("a 1 2.5: e:\n"
@@ -326,7 +340,7 @@ START_TEST(only_perf_script_is_taken_for_it)
 		yes += is_script;
 		buf_done(&b);
 	}
-	ck_assert_uint_eq(yes, 9);
+	ck_assert_uint_eq(yes, 10);
 	ck_assert_ptr_eq(format_by_ending("x.perf.txt"), &format_perf_script);
 	ck_assert_ptr_eq(format_by_name("perf-script"), &format_perf_script);
 	free(files);
@@ -410,8 +424,9 @@ END_TEST
 UNIT_MAIN("perf_script", stackcollapse_perf_says_the_same, whole_files_have_known_sums,
 	  the_sample_that_nothing_ends_is_kept, crlf_changes_nothing,
 	  columns_that_were_not_printed_are_not_needed, each_event_is_a_type,
-	  inlined_frames_are_in_the_binary_around_them, records_are_no_samples_and_losses_count,
-	  lines_outside_of_samples_are_counted, nothing_but_junk_is_an_error,
-	  a_file_may_be_cut_anywhere, only_perf_script_is_taken_for_it, logs_are_not_taken_for_it,
+	  inlined_frames_of_perf_7_keep_their_binary, inlined_frames_are_in_the_binary_around_them,
+	  records_are_no_samples_and_losses_count, lines_outside_of_samples_are_counted,
+	  nothing_but_junk_is_an_error, a_file_may_be_cut_anywhere,
+	  only_perf_script_is_taken_for_it, logs_are_not_taken_for_it,
 	  too_many_samples_lose_their_times_and_nothing_else,
 	  a_stack_of_a_million_frames_keeps_its_leaf, long_lines_and_strange_bytes_are_harmless)

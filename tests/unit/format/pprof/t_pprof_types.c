@@ -1,6 +1,8 @@
 // tier: test
 #include "pprof_cases.h"
 
+#include "profile/state.h"
+#include "profile/tree/tree.h"
 #include "profile/units.h"
 
 static void put_pair(struct pprof_file *f, int64_t period)
@@ -126,6 +128,99 @@ START_TEST(rates_that_differ_are_brought_together)
 }
 END_TEST
 
+static void check_default(struct profile *p, const char *sample_type, int64_t total)
+{
+	uint32_t type = profile_pick_type(p, NULL);
+	ck_assert_str_eq(profile_str(p, p->series.types.v[type].sample_type), sample_type);
+	ck_assert_int_eq(profile_total(p, type), total);
+}
+
+/* As in pprof: the default that the file names, else the last column. */
+START_TEST(the_last_column_is_shown_unless_the_file_says)
+{
+	static const struct {
+		const char *name, *sample_type;
+		int64_t total;
+	} cases[] = { { "go127-heap", "inuse_space", 50297731 },
+		      { "go127-block", "delay", 401277023 },
+		      { "datadog-time-contexts", "cpu", 974015984 },
+		      { "parca-alloc_objects", "alloc_space", 116044559690 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct profile *p = read_golden(cases[i].name);
+		struct profile *again = written_and_read(p);
+		check_default(p, cases[i].sample_type, cases[i].total);
+		check_default(again, cases[i].sample_type, cases[i].total);
+		profile_free(again);
+		profile_free(p);
+	}
+}
+END_TEST
+
+START_TEST(a_default_that_no_column_has_is_none)
+{
+	struct pprof_file f = { 0 };
+	put_pair(&f, 1000);
+	put_two_values(&f, 3, 4000);
+	pb_put_u64(&f.b, PROFILE_DEFAULT_SAMPLE_TYPE, file_text(&f, "gone"));
+	struct profile *p = profile_of_file(&f);
+	check_default(p, "cpu", 4000);
+	profile_free(p);
+}
+END_TEST
+
+/* Go writes threads without a stack as one location at the end of the address space. */
+START_TEST(an_address_at_the_end_of_all_is_no_frame)
+{
+	struct profile *p = read_golden("go127-threadcreate");
+	for (size_t i = 0; i < p->samples.n; i++)
+		ck_assert_uint_eq(stack_depth(&p->stacks, p->samples.stack[i]), 0);
+	ck_assert_int_eq(profile_total(p, 0), 3);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	profile_free(p);
+}
+END_TEST
+
+/* Of the four types of a heap profile each is named, not the period they share. */
+START_TEST(a_tree_is_named_by_the_type_that_is_shown)
+{
+	static const struct {
+		const char *file, *type, *name;
+		enum thread_state unmarked;
+	} cases[] = { { "go127-heap", NULL, "inuse_space", STATE_UNSAID },
+		      { "go127-heap", "alloc_objects", "alloc_objects", STATE_UNSAID },
+		      { "datadog-time-contexts", NULL, "cpu", STATE_ON_CPU },
+		      { "datadog-time-contexts", "wall", "wall", STATE_UNSAID },
+		      { "datadog-time-contexts", "sample", "wall", STATE_UNSAID } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct profile *p = read_golden(cases[i].file);
+		struct tree_opts opts = { .type = profile_pick_type(p, cases[i].type) };
+		struct tree *t;
+		ck_assert_int_eq(tree_build(p, &opts, &t, NULL), 0);
+		ck_assert_str_eq(t->type_name, cases[i].name);
+		ck_assert_uint_eq(t->unmarked, cases[i].unmarked);
+		tree_free(t);
+		profile_free(p);
+	}
+}
+END_TEST
+
+/* The event loop's "(idle)" waits; nothing is known of other stacks of wall time. */
+START_TEST(an_idle_event_loop_is_off_cpu)
+{
+	struct profile *p = read_golden("datadog-time-contexts");
+	size_t idle = 0;
+	for (size_t i = 0; i < p->samples.n; i++) {
+		struct stack_state s = state_of_stack(p, p->samples.stack[i]);
+		const struct frame *leaf = frame_of_sample(p, i);
+		bool is_idle = strcmp(profile_str(p, leaf->function), "(idle)") == 0;
+		ck_assert_int_eq(s.state, is_idle ? STATE_OFF_CPU : STATE_UNSAID);
+		idle += is_idle;
+	}
+	ck_assert_uint_gt(idle, 0);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(one_type_can_be_asked_for)
 {
 	struct profile *p = read_golden("parca-alloc_objects");
@@ -198,5 +293,7 @@ END_TEST
 UNIT_MAIN("pprof_types", samples_and_their_time_are_one_type, times_that_are_not_the_samples_stay,
 	  a_lone_column_stays_alone, equal_columns_are_told_apart,
 	  columns_of_one_quantity_in_two_units_are_not_added_up,
-	  rates_that_differ_are_brought_together, one_type_can_be_asked_for,
-	  pid_tid_and_cpu_are_columns)
+	  rates_that_differ_are_brought_together, the_last_column_is_shown_unless_the_file_says,
+	  a_default_that_no_column_has_is_none, an_address_at_the_end_of_all_is_no_frame,
+	  a_tree_is_named_by_the_type_that_is_shown, an_idle_event_loop_is_off_cpu,
+	  one_type_can_be_asked_for, pid_tid_and_cpu_are_columns)

@@ -245,8 +245,9 @@ START_TEST(pprof_finds_waits_by_their_state)
 	snprintf(path, sizeof path, "%s/w.pb.gz", dir);
 	write_to(p, path);
 	char *raw = shell(GO_PPROF " -raw %s 2>&1", path);
-	check_has(raw, "samples/count cpu/nanoseconds off-cpu/nanoseconds sched-wait/nanoseconds "
-		       "wall/nanoseconds");
+	check_has(raw,
+		  "samples/count cpu/nanoseconds[dflt] off-cpu/nanoseconds sched-wait/nanoseconds "
+		  "wall/nanoseconds");
 	free(raw);
 	static const struct {
 		const char *focus, *type, *total;

@@ -1,0 +1,12 @@
+// tier: test
+/* Any bytes as a text of gperftools or Go: read or refused. */
+#include "format_fuzz.h"
+
+#include "format/gperftools/gperftools.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	format_gperf_text.detect((const char *)data, size);
+	profile_free(fuzz_read(&format_gperf_text, data, size));
+	return 0;
+}

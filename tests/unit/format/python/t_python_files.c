@@ -1,0 +1,168 @@
+// tier: test
+#include "read_text.h"
+
+#include "format/python/python.h"
+#include "profile/state.h"
+#include "profile/tree/top.h"
+
+static const struct format *const text = &format_python_text;
+
+/* Totals are those that the tools print, or the sums of their lines. */
+START_TEST(known_files_add_up)
+{
+	static const struct {
+		const char *file, *type, *unit;
+		int64_t total;
+	} cases[] = {
+		{ "python315-binary.bin", "wall", "count", 2008 },
+		{ "python315.jsonl", "wall", "count", 2010 },
+		{ "python315-collapsed.txt", "samples", "count", 1998 },
+		{ "austin-wall.txt", "wall", "nanoseconds", 52631000 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char path[128];
+		snprintf(path, sizeof path, "tests/golden/python/%s", cases[i].file);
+		struct profile *p = read_golden(path);
+		uint32_t type = profile_pick_type(p, NULL);
+		ck_assert_str_eq(profile_type_name(p, type), cases[i].type);
+		ck_assert_str_eq(profile_str(p, p->series.types.v[type].unit), cases[i].unit);
+		ck_assert_int_eq(profile_total(p, type), cases[i].total);
+		ck_assert_int_eq(state_of_type_in(p, type), STATE_UNSAID);
+		ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+		profile_free(p);
+	}
+}
+END_TEST
+
+/* A function is one name, whichever of its lines ran; threads are no frames. */
+START_TEST(lines_and_threads_are_split_off)
+{
+	struct profile *p = read_golden("tests/golden/python/python315-collapsed.txt");
+	char *got = folded_type(p, NULL, NULL);
+	ck_assert_str_eq(got, "_run_module_as_main;_run_code;<module>;main;heavy;spin 1488\n"
+			      "_run_module_as_main;_run_code;<module>;main;light;spin 510\n");
+	ck_assert_uint_eq(p->samples.tid[0], 26999);
+	ck_assert_int_eq(frame_named(p, "spin")->kind, FRAME_PYTHON);
+	ck_assert_str_eq(profile_str(p, frame_named(p, "spin")->file), "known.py");
+	free(got);
+	profile_free(p);
+	p = read_golden("tests/golden/python/austin-wall.txt");
+	ck_assert_uint_eq(p->samples.tid[0], 24529);
+	ck_assert_uint_eq(p->samples.pid[0], 24529);
+	profile_free(p);
+}
+END_TEST
+
+START_TEST(the_binary_file_has_the_same_stacks)
+{
+	struct profile *p = read_golden("tests/golden/python/python315-binary.bin");
+	char *got = folded_type(p, NULL, NULL);
+	static const char heavy[] = "_run_module_as_main;_run_code;<module>;main;_execute_script;"
+				    "<module>;main;heavy;spin 1486\n";
+	ck_assert_msg(strstr(got, heavy) != NULL, "%s", got);
+	ck_assert_int_eq(p->series.series.v[0].period, 1000000);
+	free(got);
+	profile_free(p);
+}
+END_TEST
+
+START_TEST(austin_counts_time_and_memory)
+{
+	static const char full[] = "# austin: 3.7.0\n# mode: full\n\n"
+				   "P1;T0:2;a.py:f:3 100,0,4096\nP1;T0:2;a.py:f:4 50,1,-1024\n";
+	check_folded(text, full, "wall", "us", "f 150\n", 0);
+	check_folded(text, full, "cpu", "us", "f 100\n", 0);
+	check_folded(text, full, "alloc_space", "bytes", "f 4096\n", 0);
+	check_folded(text, full, "free_space", "bytes", "f 1024\n", 0);
+	check_folded(text, "# austin: 3.7.0\n# mode: memory\nP1;T2;a.py:f:3 9\n", "alloc_space",
+		     "bytes", "f 9\n", 0);
+	check_folded(text, "# austin: 3.7.0\n# mode: cpu\nP1;T2;a.py:f:3 9\n", "cpu", "us", "f 9\n",
+		     0);
+	/* Before settings; odd frames; an empty stack. */
+	check_folded(text, "P1;T2;C:\\a.py:f:3;:GC: 9\nP1;T2 1\n", "wall", "us",
+		     "[empty] 1\nf;:GC: 9\n", 0);
+}
+END_TEST
+
+START_TEST(bad_input_is_counted_or_refused)
+{
+	check_folded(text, "tid:1;a:b:1 2\nno value\ntid:1;a:b:1 x\n", NULL, NULL, "b 2\n", 2);
+	check_refused(text, "# austin: 3.7.0\n", "no line");
+	check_refused(&format_python_jsonl, "{\"type\":\"meta\"}\n", "no line of type");
+	check_refused(&format_python_binary, "HCAT\1", "cut or damaged");
+	check_folded(
+		&format_python_jsonl,
+		"{\"strings\":[{\"str_id\":-5,\"value\":\"f\"}]}\n"
+		"{\"frames\":[{\"frame_id\":7,\"func_str_id\":-5,\"line\":3},{}]}\n"
+		"{\"entries\":[{\"frame_id\":7,\"self\":4},{\"frame_id\":8,\"self\":4},3]}\n[\n",
+		NULL, NULL, "f 4\n", 3);
+}
+END_TEST
+
+START_TEST(files_may_be_cut_anywhere)
+{
+	check_cut_file(&format_python_binary, "tests/golden/python/python315-binary.bin");
+	check_cut_file(text, "tests/golden/python/python315-collapsed.txt");
+	check_cut_file(&format_python_jsonl, "tests/golden/python/python315.jsonl");
+}
+END_TEST
+
+/* Uncompressed: every byte of the records, and every count, replaced by large ones. */
+START_TEST(damaged_records_are_harmless)
+{
+	static const unsigned char records[] = {
+		1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 5, 0x24, 2, 0, 1, /* whole */
+		1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1,    0, 1, 0, /* repeat */
+		1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1, 0,    1, 1, 1, /* the leaf changes */
+		1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0,    1, 1, 0, /* the root stays */
+	};
+	static const unsigned char tables[] = {
+		1, 'f', 1, 'm', /* frames: */ 1, 0, 6, 0, 0, 0, 255, 1, 1, 4, 0, 0, 0, 255
+	};
+	unsigned char file[64 + sizeof records + sizeof tables + 48] = "HCAT\1";
+	uint64_t strings = 64 + sizeof records, frames = strings + 4;
+	file[20] = 100;
+	memcpy(file + 40, &strings, 8);
+	memcpy(file + 48, &frames, 8);
+	memcpy(file + 64, records, sizeof records);
+	memcpy(file + 64 + sizeof records, tables, sizeof tables);
+	memcpy(file + sizeof file - 48, "TACHSTAT", 8);
+	file[sizeof file - 48 + 20] = 2;
+	struct err err = { 0 };
+	struct profile *p = read_bytes(&format_python_binary, file, sizeof file, &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	char *got = folded_type(p, NULL, NULL);
+	ck_assert_str_eq(got, "m;f 4\nm;m 1\n");
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	free(got);
+	profile_free(p);
+	for (size_t i = 0; i < sizeof file; i++) {
+		unsigned char before = file[i];
+		file[i] = 255;
+		profile_free(read_bytes(&format_python_binary, file, sizeof file, &err));
+		file[i] = before;
+	}
+}
+END_TEST
+
+START_TEST(content_tells_the_format)
+{
+	static const struct {
+		const char *text;
+		bool is;
+	} cases[] = {
+		{ "# austin: 3.7.0\n", true },     { "P1;T2;a.py:f:3 9\n", true },
+		{ "tid:12;a.py:f:3 9\n", true },   { "P1;main 9\n", false },
+		{ "T2;main 9\n", false },          { "tid:x;a 1\n", false },
+		{ "Process;Thread;f 1\n", false }, { "", false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_msg(text->detect(cases[i].text, strlen(cases[i].text)) == cases[i].is,
+			      "%s", cases[i].text);
+}
+END_TEST
+
+UNIT_MAIN("python_files", known_files_add_up, lines_and_threads_are_split_off,
+	  the_binary_file_has_the_same_stacks, austin_counts_time_and_memory,
+	  bad_input_is_counted_or_refused, files_may_be_cut_anywhere, damaged_records_are_harmless,
+	  content_tells_the_format)
