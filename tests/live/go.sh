@@ -21,6 +21,7 @@ made() { # ROOT NAME CGO FLAG…: builds gc-NAME
 share() {
 	awk -v re="$2" -v of="${3-.}" '$0 ~ of { all += $NF; if ($0 ~ re) n += $NF } END { printf "%.2f", all ? 100 * n / all : 0 }' "$1"
 }
+functions_of() { tr ';' '\n' | sed 's/ [0-9]*$//' | grep "^$1\." | sort -u; } # PACKAGE
 looked_at() { # NAME
 	local name=$1 out=$tmp/$1.folded n
 	timeout "$most_s" "$cresset" record -q -F 1999 -o "$out" -- "$tmp/gc-$name" 2000 >/dev/null 2>"$tmp/record.err" ||
@@ -32,6 +33,9 @@ looked_at() { # NAME
 	holds "$name: whole ($(share "$out" '\[truncated') % are cut)" awk "BEGIN { exit !($(share "$out" '\[truncated') <= 0.5) }"
 	holds "$name: from the goroutine's start ($(share "$out" ';(runtime.main;)?main.main;') %)" \
 		awk "BEGIN { exit !($(share "$out" ';runtime.goexit(.abi0)?;runtime.main;main.main(;| )' ';main.(main|round)(;| )') >= 99.5) }"
+	holds "$name: inlined functions ($(share "$out" ';main.spin;main.twice;main.once ' ';main.spin(;| )') %)" \
+		awk "BEGIN { exit !($(share "$out" ';main.spin;main.twice;main.once(;| )' ';main.spin(;| )') >= 95) }"
+	is "$name: no other names" "$(functions_of main <"$out" | grep -vxE 'main\.(main|once|round|spin|twice|used)')" ""
 	holds "$name: some run on the thread's stack" test "$(folded_sum ';main.round;.*;runtime.systemstack' <"$out")" -ge 20
 	rm -f "$out" "$tmp/gc-$name"
 }

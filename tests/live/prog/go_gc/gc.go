@@ -43,6 +43,23 @@ func round(n int) int {
 	return len(text)
 }
 
+func once(n int) uint64 {
+	sum := uint64(0)
+	for i := 0; i < n; i++ {
+		sum += uint64(i * i % 7)
+	}
+	return sum
+}
+
+func twice(n int) uint64 { return once(n) + once(n) }
+
+// The compiler makes one function of these three.
+//
+//go:noinline
+func spin(n int) { sink += twice(n) }
+
+var sink uint64
+
 func main() {
 	ms, err := strconv.Atoi(os.Args[1])
 	if err != nil {
@@ -53,6 +70,7 @@ func main() {
 		for i := 0; i < 100; i++ {
 			n += round(n)
 		}
+		spin(50000)
 	}
 	fmt.Println(n)
 }
