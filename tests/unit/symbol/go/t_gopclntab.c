@@ -56,6 +56,7 @@ START_TEST(every_layout)
 		int fd = file_of(image.bytes, sizeof image.bytes);
 		ck_assert_int_eq(symbol_open_elf(fd, NULL, NULL, &s, NULL), 0);
 		ck_assert_str_eq(s->origin, ".gopclntab");
+		ck_assert_uint_eq(s->functions, 2);
 		for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 			spell(s, want[i].offset, chain, sizeof chain);
 			ck_assert_str_eq(chain, want[i].chain);
@@ -246,8 +247,11 @@ START_TEST(golden_chains)
 		uint64_t offset;
 		if (!agreement || strncmp(agreement, "\tfull\t", 6) != 0)
 			continue;
-		char *want = agreement + 6;
+		char *want = agreement + 6, *abi;
 		*strchrnul(want, '\t') = 0;
+		/* The name is the same as in a stripped program. */
+		while ((abi = strstr(want, ".abi0")))
+			memmove(abi, abi + 5, strlen(abi + 5) + 1);
 		ck_assert(elf_layout_offset(&layout, strtoull(l, NULL, 16), &offset));
 		spell(s, offset, chain, sizeof chain);
 		ck_assert_str_eq(chain, want);
