@@ -336,6 +336,17 @@ static __always_inline int step_by_fp(struct walk *w)
 	return 0;
 }
 
+/* Code that has no rules at all. A frame pointer of 0 ends the chain that led to it; a leaf, and code
+ * made at run time that calls code with rules, may use the register for anything. */
+static __always_inline int step_unknown(struct walk *w)
+{
+	int is_leaf = w->by_table + w->by_fp == 0;
+
+	if (w->fp == 0 && w->use_tables && (is_leaf || (w->by_rule && !w->map.object)))
+		return walk_over(w, WALK_NO_FP);
+	return step_by_fp(w);
+}
+
 /* The address is outside of all known mappings. After a step by frame pointer it is not code; after
  * a step by a rule, or at the leaf, a mapping may be missing. */
 static __always_inline int step_outside(struct walk *w)
@@ -481,7 +492,7 @@ static __always_inline int walk_frame(struct walk *w)
 		return 1;
 	}
 	if (!rule)
-		return step_by_epilogue(w) ? step_by_fp(w) : 0;
+		return step_by_epilogue(w) ? step_unknown(w) : 0;
 	if (UNWIND_KIND(rule->cfa) == UNWIND_GAP)
 		return w->exact && !step_by_sp(w) ? 0 : step_by_fp(w);
 	if (!step_by_rule(w, rule, pc))

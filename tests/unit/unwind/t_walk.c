@@ -12,7 +12,7 @@
 
 /* Functions by number; each address is inside. */
 enum { BY_FP, BY_SP, OUTERMOST, FUNCTIONS };
-enum { WORDS = 64, MAX_FRAMES = 4096 };
+enum { WORDS = 64, MAX_FRAMES = 4096, JIT = 0x20000 };
 static const uint64_t low = 0x4000000, high = 0x7f0000000000;
 
 static const char source[] = ".globl _start\n_start:\n"
@@ -26,7 +26,7 @@ struct made {
 	char dir[32];
 	struct unwind_table table;
 	struct space_table kernel;
-	struct space_mapping code;
+	struct space_mapping code, jit; /* jit: made at run time */
 	uint64_t low[WORDS], high[WORDS];
 };
 
@@ -48,8 +48,8 @@ static bool made_find(void *ctx, uint64_t address, struct space_mapping *out)
 {
 	const struct made *m = ctx;
 
-	*out = m->code;
-	return address >= m->code.start && address < m->code.end;
+	*out = address >= m->jit.start ? m->jit : m->code;
+	return address >= out->start && address < out->end;
 }
 
 static struct space_table *made_table(void *ctx, uint32_t index)
@@ -93,7 +93,9 @@ static void made_begin(struct made *m)
 	m->kernel = (struct space_table){ .ref = m->table.ref, .state = TABLE_READY };
 	m->code.start = 0x10000;
 	m->code.end = 0x10000 + 16 * FUNCTIONS;
-	m->code.table = 1;
+	m->code.table = m->code.object = 1;
+	m->jit.start = JIT;
+	m->jit.end = JIT + 4096;
 }
 
 static void made_end(struct made *m)
@@ -104,7 +106,7 @@ static void made_end(struct made *m)
 
 static uint64_t code_at(int function)
 {
-	return 0x10000 + 16 * function + 8;
+	return function == FUNCTIONS ? JIT + 64 : 0x10000 + 16 * function + 8;
 }
 
 /* A saved frame pointer and a return address. */
@@ -196,4 +198,27 @@ START_TEST(no_frames)
 }
 END_TEST
 
-UNIT_MAIN("walk", other_stacks, rounds, no_frames)
+/* Code made at run time, whose frame pointer is 0: the end only where a chain of frame pointers leads to it. */
+START_TEST(no_end)
+{
+	struct made m;
+	uint64_t frames[MAX_FRAMES];
+	enum { MADE = FUNCTIONS };
+
+	made_begin(&m);
+	struct unwind_walk w = walk_from(&m, MADE, high, 0, frames, NULL);
+	ck_assert_int_eq(w.end, WALK_NO_FP);
+	ck_assert_uint_eq(w.n, 1);
+	m.high[3] = code_at(MADE);
+	w = walk_from(&m, BY_SP, high + 8 * 3, 0, frames, NULL);
+	ck_assert_int_eq(w.end, WALK_NO_FP);
+	ck_assert_uint_eq(w.n, 2);
+	put_pair(&m.high[10], 0, code_at(MADE));
+	w = walk_from(&m, MADE, high, high + 8 * 10, frames, NULL);
+	ck_assert_int_eq(w.end, WALK_COMPLETE);
+	ck_assert_uint_eq(w.n, 2);
+	made_end(&m);
+}
+END_TEST
+
+UNIT_MAIN("walk", other_stacks, rounds, no_frames, no_end)
