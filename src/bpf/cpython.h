@@ -28,7 +28,7 @@
 #include <linux/types.h>
 
 enum {
-	CPYTHON_MAX_LAYOUTS = 64, /* per collector; 3.6 to 3.14 are nine */
+	CPYTHON_MAX_LAYOUTS = 64, /* per collector; 3.6 to 3.15 are ten */
 	CPYTHON_MAX_RUNTIMES = 4, /* limit: libpythons in one process */
 	CPYTHON_MAX_LOOPS = 4,    /* parts into which the compiler splits the loop */
 	CPYTHON_MAX_FRAME = 128,  /* bytes of a frame that are read */

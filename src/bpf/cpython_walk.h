@@ -449,7 +449,9 @@ static __always_inline int python_chain(struct task_struct *task, struct scratch
 		!(flags & CPYTHON_FRAME_OBJECTS) &&
 		p->bytes[p->layout.frame_entry & (CPYTHON_MAX_FRAME - 1)] >= p->layout.entry_from;
 	if (is_entry && !(flags & CPYTHON_ENTRY_IS_FRAME)) {
-		python_end_group(p, at);
+		/* From 3.15 on each chain ends in a frame of the thread state: of no call. */
+		if (p->frame || p->n_frames != p->first_frame)
+			python_end_group(p, at);
 		return 0;
 	}
 	if (python_append(task, s, p))

@@ -201,6 +201,21 @@ static __always_inline int has_no_word(const struct walk *w, const struct unwind
 	return w->exact && cfa == w->sp && UNWIND_KIND(r->ra) == UNWIND_REG;
 }
 
+/* Whether a CFA that is not above the stack pointer is wrong. It is right for a frame on another
+ * stack, which a function that switches stacks keeps in its frame pointer: a goroutine's may lie
+ * below that of its thread. A walk that goes round comes to the same CFA again: it is remembered at
+ * the 1st, 2nd, 4th, 8th … time, so each period is found. */
+static __always_inline int is_astray(struct walk *w, const struct unwind_rule *r, __u64 cfa)
+{
+	if (UNWIND_KIND(r->cfa) != UNWIND_REG || UNWIND_REGISTER(r->cfa) != REG_FP || (cfa & 7) ||
+	    cfa == w->sp || cfa == w->back_cfa)
+		return 1;
+	if (!(w->n_back & (w->n_back + 1)))
+		w->back_cfa = cfa;
+	w->n_back++;
+	return 0;
+}
+
 static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule *r, __u64 pc)
 {
 	__u64 cfa, ra, fp, pair[2];
@@ -210,7 +225,7 @@ static __always_inline int step_by_rule(struct walk *w, const struct unwind_rule
 		return walk_over(w, WALK_COMPLETE);
 	if (read_cfa(w, r, pc, &cfa))
 		return 1;
-	if (!is_signal && cfa <= w->sp && !has_no_word(w, r, cfa))
+	if (!is_signal && cfa <= w->sp && !has_no_word(w, r, cfa) && is_astray(w, r, cfa))
 		return walk_over(w, WALK_ASTRAY);
 	if (is_pair(r)) {
 		if (walk_read(w, pair, sizeof pair, cfa + r->fp_offset))
@@ -319,6 +334,17 @@ static __always_inline int step_by_fp(struct walk *w)
 	w->by_rule = 0;
 	w->by_fp++;
 	return 0;
+}
+
+/* Code that has no rules at all. A frame pointer of 0 ends the chain that led to it; a leaf, and code
+ * made at run time that calls code with rules, may use the register for anything. */
+static __always_inline int step_unknown(struct walk *w)
+{
+	int is_leaf = w->by_table + w->by_fp == 0;
+
+	if (w->fp == 0 && w->use_tables && (is_leaf || (w->by_rule && !w->map.object)))
+		return walk_over(w, WALK_NO_FP);
+	return step_by_fp(w);
 }
 
 /* The address is outside of all known mappings. After a step by frame pointer it is not code; after
@@ -466,7 +492,7 @@ static __always_inline int walk_frame(struct walk *w)
 		return 1;
 	}
 	if (!rule)
-		return step_by_epilogue(w) ? step_by_fp(w) : 0;
+		return step_by_epilogue(w) ? step_unknown(w) : 0;
 	if (UNWIND_KIND(rule->cfa) == UNWIND_GAP)
 		return w->exact && !step_by_sp(w) ? 0 : step_by_fp(w);
 	if (!step_by_rule(w, rule, pc))
@@ -525,6 +551,8 @@ static __always_inline void walk_begin(struct walk *w)
 	w->missing = 0;
 	w->by_rule = 0;
 	w->table = 0;
+	w->n_back = 0;
+	w->back_cfa = 0;
 }
 
 #endif

@@ -28,6 +28,8 @@ struct walk {
 	__u32 missing;     /* the table that was not loaded */
 	__u32 by_rule;     /* the last step used a rule */
 	__u32 table;       /* the last one checked, and ready; 0: none */
+	__u32 n_back;      /* frames that lie below their callee's */
+	__u64 back_cfa;    /* the CFA of one of them */
 };
 
 /* Cache of recently found frames, by image and address: the same callers occur again and again.

@@ -216,13 +216,21 @@ size_t collect_get_missing(struct collector *c, const struct collect_missing **o
 {
 	const struct collect_missing *sampler;
 	size_t n = sampler_get_missing(c->sampler, &sampler);
-	const char *gpu = c->gpu.probes ? gpu_probes_refused(c->gpu.probes) : NULL;
+	const struct {
+		enum collect_group group;
+		const char *why; /* NULL: nothing */
+	} later[] = {
+		{ GROUP_GPU, c->gpu.probes ? gpu_probes_refused(c->gpu.probes) : NULL },
+		{ GROUP_PYTHONS, resolve_runtime_refused(c->resolver) },
+	};
 
 	for (size_t i = 0; i < n; i++)
 		c->missing[i] = sampler[i];
-	if (gpu) {
-		c->missing[n].group = GROUP_GPU;
-		snprintf(c->missing[n].why, sizeof c->missing[n].why, "%s", gpu);
+	for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+		if (!later[i].why)
+			continue;
+		c->missing[n].group = later[i].group;
+		snprintf(c->missing[n].why, sizeof c->missing[n].why, "%s", later[i].why);
 		n++;
 	}
 	*out = c->missing;

@@ -96,7 +96,7 @@ struct collector;
 int collect_open(const struct collect_opts *opts, struct sink *sink, struct collector **out,
 		 struct err *err);
 /* Lists what cannot be recorded; valid until collect_free. Call it after collect_open; an entry for
- * GPUs may appear later, when a library is first seen. */
+ * GPUs may appear later, when a library is first seen, and one for interpreters. */
 size_t collect_get_missing(struct collector *c, const struct collect_missing **out);
 /* The requested events that are not missing. */
 uint32_t collect_events(const struct collector *c);

@@ -106,8 +106,9 @@ static bool ends(const char *s, size_t len, const char *with)
 /* Of gcc's and clang's clones and parts of functions. Not those that are functions of their own:
  * ".resume" of a coroutine, ".avx2" of one function for several processors. */
 static const char *const clones[] = {
-	".isra",     ".constprop", ".part",  ".cold",   ".hot",        ".warm",    ".unlikely",
-	".lto_priv", ".llvm",      ".clone", ".__uniq", ".localalias", ".startup", ".exit",
+	".__part", ".isra",   ".constprop",  ".part",     ".cold",
+	".hot",    ".warm",   ".unlikely",   ".lto_priv", ".llvm",
+	".clone",  ".__uniq", ".localalias", ".startup",  ".exit",
 };
 
 /* ".0": numbers tell equal names of one program apart. */
@@ -287,6 +288,34 @@ static struct cut generated_class(const char *s, size_t len, size_t from)
 	return nothing;
 }
 
+/* V8's: "~" interpreted, "^" baseline, "+" maglev, "*" turbofan, and "'" behind that for code of one
+ * context only. */
+static struct cut tier_mark(const char *s, size_t len, size_t from)
+{
+	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
+					     "Script:" };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		size_t at = strlen(kinds[i]);
+		if (at < from || at >= len || !starts(s, len, kinds[i]) || !strchr("~^+*", s[at]))
+			continue;
+		return (struct cut){ at, at + 1 < len && s[at + 1] == '\'' ? 2 : 1 };
+	}
+	return nothing;
+}
+
+static size_t tier_suffix(const char *s, size_t len)
+{
+	static const char *const ends_of_all[] = { "-CodeInfoPrologue" };
+	static const char *const ends_of_wasm[] = { "-liftoff", "-turbofan" };
+	for (size_t i = 0; i < sizeof ends_of_all / sizeof *ends_of_all; i++)
+		if (ends(s, len, ends_of_all[i]))
+			return strlen(ends_of_all[i]);
+	for (size_t i = 0; i < sizeof ends_of_wasm / sizeof *ends_of_wasm; i++)
+		if (starts(s, len, "JS:wasm-function[") && ends(s, len, ends_of_wasm[i]))
+			return strlen(ends_of_wasm[i]);
+	return 0;
+}
+
 static bool is_path_start(const char *s, size_t len)
 {
 	return starts(s, len, "/") || starts(s, len, "file:///");
@@ -331,6 +360,7 @@ static const struct {
 	{ NAME_NUMBERED, number_suffix },
 	{ NAME_GO, go_suffix },
 	{ NAME_RUN, line_suffix },
+	{ NAME_RUN, tier_suffix },
 };
 static const struct {
 	unsigned char trait;
@@ -339,6 +369,7 @@ static const struct {
 	{ NAME_COMPILED | NAME_GO, hashed_prefix },
 	{ NAME_GO, go_major },
 	{ NAME_GO, go_shape },
+	{ NAME_RUN, tier_mark },
 	{ NAME_RUN, run_address },
 	{ NAME_RUN, generated_class },
 	{ NAME_RUN, place_in_name },
@@ -382,6 +413,17 @@ bool identity_name(enum frame_kind kind, const char *s, size_t len, struct buf *
 	}
 	buf_add(out, s + from, kept - from);
 	return out->len > start;
+}
+
+bool identity_code(const char *s, size_t len, struct buf *out)
+{
+	size_t kept = len - tier_suffix(s, len);
+	struct cut mark = tier_mark(s, kept, 0);
+	if (!kept || (kept == len && !mark.n))
+		return false;
+	buf_add(out, s, mark.at);
+	buf_add(out, s + mark.at + mark.n, kept - mark.at - mark.n);
+	return true;
 }
 
 /* --- versions --- */

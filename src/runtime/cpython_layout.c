@@ -125,20 +125,22 @@ enum {
 };
 static const char cookie[8] = "xdebugpy";
 
-/* The index of the first word of each structure that is read: each begins with its size. */
+/* The index of the first word of each structure that is read: each begins with its size. thread_id:
+ * which word of its structure that one is. */
 struct said_index {
 	uint16_t version;
-	uint8_t thread, frame, code, object, bytes, str;
+	uint8_t thread, thread_id, frame, code, object, bytes, str;
 };
-/* pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14. */
+/* pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14 and 3.15. */
 static const struct said_index indexes[] = {
-	{ V(3, 13), 19, 28, 34, 44, 64, 67 },
-	{ V(3, 14), 22, 31, 39, 50, 74, 77 },
+	{ V(3, 13), 19, 5, 28, 34, 44, 64, 67 },
+	{ V(3, 14), 22, 5, 31, 39, 50, 74, 77 },
+	{ V(3, 15), 22, 8, 39, 47, 58, 86, 89 },
 };
 
 /* The words after the size, in the order of the structures. */
 enum { INTERP_NEXT = 2, INTERP_THREADS = 3 };
-enum { THREAD_NEXT = 2, THREAD_INTERP, THREAD_FRAME, THREAD_ID };
+enum { THREAD_NEXT = 2, THREAD_INTERP, THREAD_FRAME };
 enum { FRAME_PREVIOUS = 1, FRAME_CODE, FRAME_INSTR, FRAME_LOCALS, FRAME_OWNER };
 enum { CODE_FILE = 1, CODE_NAME, CODE_QUALNAME, CODE_LINES, CODE_FIRST_LINE, CODE_INSTR = 9 };
 enum { STR_STATE = 1, STR_LENGTH, STR_ASCII };
@@ -203,7 +205,7 @@ static bool take_threads(const uint64_t *said, const struct said_index *index,
 	l->thread_next = said_field(&thread, THREAD_NEXT, 8);
 	l->thread_interp = said_field(&thread, THREAD_INTERP, 8);
 	l->thread_frame = said_field(&thread, THREAD_FRAME, 8);
-	l->thread_id = said_field(&thread, THREAD_ID, 8);
+	l->thread_id = said_field(&thread, index->thread_id, 8);
 	return !runtime.bad && !interp.bad && !thread.bad && s->head;
 }
 
@@ -282,13 +284,17 @@ int cpython_layout_said(const uint64_t said[CPYTHON_SAID_WORDS], struct cpython_
 	s.layout.version = V(3, minor);
 	if (said[SAID_FREE_THREADED])
 		return err_set(err, ENOTSUP,
-			       "3.%u without a global lock (free-threaded) is not walked", minor);
+			       "CPython 3.%u without a global lock (free-threaded) is not walked",
+			       minor);
 	const struct said_index *index = index_of(s.layout.version, &s.is_known);
 	if (!index)
-		return err_set(err, ENOTSUP, "3.%u does not describe itself", minor);
+		return err_set(err, ENOTSUP, "CPython 3.%u does not describe itself", minor);
 	if (!take_threads(said, index, &s) || !take_frame(said, index, &s.layout) ||
 	    !take_code(said, index, &s.layout) || !take_objects(said, index, &s.layout))
-		return err_set(err, ENOTSUP, "what 3.%u says of its structures cannot be", minor);
+		return err_set(
+			err, ENOTSUP,
+			"CPython 3.%u is not known: what it says of its structures cannot be",
+			minor);
 	if (s.layout.version >= V(3, 14))
 		s.layout.flags |= CPYTHON_TAGGED;
 	*out = s;

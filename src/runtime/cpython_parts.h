@@ -1,4 +1,4 @@
-/* runtime/cpython_parts.h: CPython 3.6 to 3.14, and later versions that describe themselves the
+/* runtime/cpython_parts.h: CPython 3.6 to 3.15, and later versions that describe themselves the
  * same way: the interfaces between its files, and for runtimes.c. */
 #ifndef CRESSET_RUNTIME_CPYTHON_PARTS_H
 #define CRESSET_RUNTIME_CPYTHON_PARTS_H

@@ -1,7 +1,9 @@
 /* symbol_open_perf_map, symbol_open_jitdump: a whole perf map or jitdump as a source of symbols. */
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "profile/identity.h"
 #include "symbol/code_log.h"
 #include "symbol/name_cache.h"
 #include "symbol/symbol.h"
@@ -31,6 +33,20 @@ static void code_names_close(struct symbol_source *s)
 	free(c);
 }
 
+/* The function's name, with the name of this code as its linkage name. */
+static struct cached_name add_name(struct code_names *c, uint64_t key, const char *linkage)
+{
+	struct cached_name made = name_cache_make(&c->names, linkage, "");
+	struct buf function = { 0 };
+	if (identity_code(made.name, strlen(made.name), &function)) {
+		const char *copy = name_cache_copy(&c->names, function.data, function.len);
+		made.name = copy ? copy : made.name;
+	}
+	buf_done(&function);
+	name_cache_put(&c->names, key, made);
+	return made;
+}
+
 static bool code_names_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
 	struct code_names *c = (struct code_names *)s;
@@ -43,7 +59,7 @@ static bool code_names_lookup(struct symbol_source *s, uint64_t addr, struct sym
 	const char *copy = known ? NULL : name_cache_copy(&c->names, a.name, a.len);
 	if (!known && !copy)
 		return false;
-	struct cached_name name = known ? *known : name_cache_add(&c->names, key, copy, "");
+	struct cached_name name = known ? *known : add_name(c, key, copy);
 	*out = (struct symbol){
 		.name = name.name, .linkage = name.linkage, .start = a.start, .size = a.size
 	};

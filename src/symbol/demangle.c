@@ -10,6 +10,7 @@
  * this language; d->text is then the demangled name. */
 #include "base/buf.h"
 #include "base/mem.h"
+#include "symbol/cxx_newer.h"
 #include "symbol/symbol.h"
 
 #include <ctype.h>
@@ -276,21 +277,74 @@ static bool demangle_old(const char *name, struct demangled *d)
 	       cplus_demangle_v3_callback(name, DEMANGLE_FLAGS, demangled_add, d);
 }
 
-static bool demangle_cxx(const char *name, size_t len, struct demangled *d)
+/* flags: without DMGL_PARAMS only the name is read, whatever its parameters are. */
+static bool demangle_known(const char *name, size_t len, int flags, struct demangled *d)
 {
 	void *block;
 	if (len > CXX_MAX_NAME)
 		return false;
-	struct demangle_component *root =
-		cplus_demangle_v3_components(name, DEMANGLE_FLAGS, &block);
+	struct demangle_component *root = cplus_demangle_v3_components(name, flags, &block);
 	if (!root)
-		return demangle_old(name, d);
+		return flags & DMGL_PARAMS && demangle_old(name, d);
 	/* libiberty allocates two components per character. */
 	struct cxx_graph g = { block, 2 * len, xcalloc(2 * len, sizeof *g.parts) };
 	bool ok = graph_count(&g, root, 0) <= CXX_MAX_PARTS && graph_print(root, d);
 	free(g.parts);
 	free(block);
 	return ok;
+}
+
+/* Prints a type as the argument of a template. */
+static bool type_print(void *ctx, const char *mangled, size_t len, struct buf *out)
+{
+	struct demangled *d = ctx;
+	char *name = xasprintf("_Z1xI%.*sEvv", (int)len, mangled);
+	bool ok = demangle_known(name, strlen(name), DEMANGLE_FLAGS, d);
+	const char *text = ok ? buf_cstr(&d->text) : "";
+	const char *from = strchr(text, '<'), *to = strrchr(text, '>');
+	ok = from && to > from;
+	if (ok)
+		buf_add(out, from + 1, to - from - 1);
+	free(name);
+	return ok;
+}
+
+/* "NAME<...>" of the longest part of the name that is known. */
+static bool demangle_cut(const char *name, size_t len, struct demangled *d)
+{
+	static const char none[] = "()";
+	struct buf cut = { 0 };
+	bool ok = false;
+	for (unsigned i = 0; !ok && cxx_newer_cut(name, len, i, &cut); i++) {
+		ok = demangle_known(buf_cstr(&cut), cut.len, DEMANGLE_FLAGS, d);
+		buf_clear(&cut);
+	}
+	buf_done(&cut);
+	if (!ok || d->text.len < sizeof none - 1)
+		return false;
+	d->text.len -= sizeof none - 1;
+	buf_adds(&d->text, "<...>");
+	return true;
+}
+
+/* What libiberty does not know yet: rewritten; without parameters; without template arguments. */
+static bool demangle_newer(const char *name, size_t len, struct demangled *d)
+{
+	struct buf newer = { 0 };
+	bool ok = false;
+	if (len <= CXX_MAX_NAME && cxx_newer_rewrite(name, len, type_print, d, &newer)) {
+		const char *text = buf_cstr(&newer);
+		ok = demangle_known(text, newer.len, DEMANGLE_FLAGS, d) ||
+		     demangle_known(text, newer.len, DEMANGLE_FLAGS & ~DMGL_PARAMS, d) ||
+		     demangle_cut(text, newer.len, d);
+	}
+	buf_done(&newer);
+	return ok;
+}
+
+static bool demangle_cxx(const char *name, size_t len, struct demangled *d)
+{
+	return demangle_known(name, len, DEMANGLE_FLAGS, d) || demangle_newer(name, len, d);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */

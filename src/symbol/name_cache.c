@@ -44,14 +44,28 @@ void name_cache_put(struct name_cache *c, uint64_t key, struct cached_name names
 	vec_push(&c->names, names);
 }
 
+/* clang moves what a function rarely runs to a place of its own, NAME.__part.N: that is no other
+ * function. Returns the length of NAME. */
+static size_t whole_length(const char *linkage)
+{
+	static const char mark[] = ".__part.";
+	const char *part = strstr(linkage, mark);
+	const char *number = part ? part + sizeof mark - 1 : "";
+	size_t digits = strspn(number, "0123456789");
+	bool is_part = digits && !number[digits] && part > linkage;
+	return is_part ? (size_t)(part - linkage) : strlen(linkage);
+}
+
 struct cached_name name_cache_make(struct name_cache *c, const char *linkage, const char *suffix)
 {
-	char *demangled = symbol_demangle(linkage);
+	size_t len = whole_length(linkage);
+	const char *whole = linkage[len] ? name_cache_copy(c, linkage, len) : NULL;
+	char *demangled = symbol_demangle(whole ? whole : linkage);
 	struct cached_name made = { .linkage = name_cache_join(c, linkage, suffix) };
-	made.name = made.linkage;
+	made.name = whole ? name_cache_join(c, whole, suffix) : made.linkage;
 	if (demangled) {
 		const char *copy = name_cache_copy(c, demangled, strlen(demangled));
-		made.name = copy ? name_cache_join(c, copy, suffix) : made.linkage;
+		made.name = copy ? name_cache_join(c, copy, suffix) : made.name;
 		free(demangled);
 	}
 	return made;

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/search.h"
+#include "profile/names.h"
 #include "symbol/symbol.h"
 
 #include <errno.h>
@@ -21,10 +22,10 @@ _Static_assert(sizeof(struct names_entry) == 8 && sizeof(struct names_line) == 8
 static bool parse_header(struct cur *c, struct names_file *f)
 {
 	const char *magic = cur_take(c, sizeof MAGIC);
-	uint32_t version = cur_u32(c), zero = cur_u32(c);
+	uint32_t version = cur_u32(c), reader = cur_u32(c);
 	uint64_t sum = cur_u64(c);
 	if (c->bad || memcmp(magic, MAGIC, sizeof MAGIC) != 0 || version != NAMES_FILE_VERSION ||
-	    zero != 0 || hash_bytes(c->p, cur_left(c)) != sum)
+	    reader != NAMES_READER || hash_bytes(c->p, cur_left(c)) != sum)
 		return false;
 	f->n_witnesses = cur_u32(c);
 	f->n_offsets = cur_u32(c);
@@ -266,7 +267,7 @@ static void put_header(const struct names_maker *m, uint32_t text_bytes, struct 
 {
 	buf_add(b, MAGIC, sizeof MAGIC);
 	put_u32(b, NAMES_FILE_VERSION);
-	put_u32(b, 0);
+	put_u32(b, NAMES_READER);
 	buf_add(b, &(uint64_t){ 0 }, 8);
 	put_u32(b, m->witnesses.n);
 	put_u32(b, m->entries.n);

@@ -4,7 +4,7 @@
  *     offset  bytes
  *     0       8     "CRNAMES\0"
  *     8       4     version: NAMES_FILE_VERSION
- *     12      4     0
+ *     12      4     NAMES_READER of who made the names
  *     16      8     XXH3-64 of everything after it
  *     24      4     witnesses W
  *     28      4     addresses A
@@ -36,8 +36,6 @@
 
 struct symbol_line;
 
-/* Also incremented when the same files would give better names: names cached by older versions are
- * then looked up again. */
 enum { NAMES_FILE_VERSION = 2 };
 enum {
 	NAMES_FILE_MAX_WITNESSES = 64,
@@ -70,8 +68,8 @@ struct names_file {
 	uint32_t next; /* index of the offset likely to be looked up next */
 };
 
-/* data must be aligned to 8. -EBADMSG: not such a file, another version, or damaged. On success
- * every reference in it has been checked. */
+/* data must be aligned to 8. -EBADMSG: not such a file, another version or reader, or damaged. On
+ * success every reference in it has been checked. */
 int names_file_parse(const void *data, size_t len, struct names_file *out);
 
 bool names_file_has_witness(const struct names_file *f, uint64_t witness);

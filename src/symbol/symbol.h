@@ -60,7 +60,7 @@ struct symbol_source {
 	 * "jitdump". */
 	const char *origin;
 	uint64_t skipped;   /* records or symbols that could not be read */
-	uint64_t functions; /* in the symbol tables of an ELF file; else 0 */
+	uint64_t functions; /* in the symbol tables, or Go's own, of an ELF file; else 0 */
 };
 static inline bool symbol_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {

@@ -1,31 +1,43 @@
 #!/usr/bin/env bash
 # tests/live/lib_python_roots.sh [SUITE…]: fetches newer Debians with their Python into $BUILD/python/SUITE, where tests/live/lib_python.sh finds
-# them: trixie has 3.13, sid 3.14. Existing ones stay. Needs root, debootstrap and the archive: a suite that is unavailable is named, with the reason.
+# them, and with their Go, for tests/live/go.sh. Existing ones that have all of that stay. Needs root, debootstrap and the archive: a suite that is
+# unavailable is named, with the reason.
 # DEBIAN_MIRROR= names another mirror than debootstrap's own.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 roots=$PWD/${BUILD:-build}/python limit_s=600
 mkdir -p "$roots"
 
+# What a suite has: packages, and a file of each.
 packages() {
 	case $1 in
 	trixie) echo python3.13 ;;
-	sid) echo python3.14 ;;
+	sid) echo python3.14,python3.15,python3.15-dbg,golang-1.26-go,golang-1.27-go ;;
 	*) return 1 ;;
 	esac
 }
+files() {
+	case $1 in
+	trixie) echo bin/python3.13 ;;
+	sid) echo bin/python3.14 bin/python3.15 bin/python3.15-dbg lib/go-1.26/bin/go lib/go-1.27/bin/go ;;
+	esac
+}
+is_whole() { # SUITE
+	local file
+	for file in $(files "$1"); do [ -e "$roots/$1/usr/$file" ] || return 1; done
+}
 fetch() { # SUITE: half a root counts as none
-	local suite=$1 python half=$roots/.$1.half
-	python=$(packages "$suite") || { echo "$suite: not known here"; return 1; }
-	[ -x "$roots/$suite/usr/bin/$python" ] && return
+	local suite=$1 packages half=$roots/.$1.half
+	packages=$(packages "$suite") || { echo "$suite: not known here"; return 1; }
+	is_whole "$suite" && return
 	command -v debootstrap >/dev/null || { echo "$suite: no debootstrap"; return 1; }
 	rm -rf "$half"
-	if ! timeout -k 5 $limit_s debootstrap --variant=minbase --include="$python" "$suite" "$half" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$roots/$suite.log" 2>&1; then
+	if ! timeout -k 5 $limit_s debootstrap --variant=minbase --include="$packages" "$suite" "$half" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$roots/$suite.log" 2>&1; then
 		echo "$suite: $(grep -E '^(E|W):' "$roots/$suite.log" | tail -1)"
 		rm -rf "$half"
 		return 1
 	fi
-	rm -f "$half"/var/cache/apt/archives/*.deb
+	rm -rf "$half"/var/cache/apt/archives/*.deb "${roots:?}/$suite"
 	mv "$half" "$roots/$suite"
 }
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 1; }

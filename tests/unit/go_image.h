@@ -24,7 +24,8 @@ enum {
 	GO_VALUES = 0x3c0,
 	GO_TREE = 0x440,
 	GO_MODULE = 0x480,
-	GO_IMAGE = 0x600,
+	GO_INFO = 0x600,
+	GO_IMAGE = 0x680,
 	GO_ADDR = 0x400000,
 };
 
@@ -196,15 +197,34 @@ static inline void go_put_tree(struct go_image *g)
 	}
 }
 
-static inline void go_put_module(struct go_image *g)
+/* Where a program's moduledata has the base of inline trees, and what is behind that. */
+struct go_module {
+	const char *version; /* in .go.buildinfo; NULL: not there */
+	unsigned base_word;
+	bool has_end; /* the end of the table; else the slice of text sections follows at once */
+};
+
+static inline void go_put_module(struct go_image *g, const struct go_module *m)
 {
 	uint64_t text = GO_ADDR + GO_TEXT;
+	size_t at = GO_MODULE + 8 * m->base_word;
+	memset(g->bytes + GO_MODULE, 0, GO_INFO - GO_MODULE);
 	go_put(g, GO_MODULE, GO_ADDR + GO_TABLE, 8);
 	go_put(g, GO_MODULE + 8, GO_ADDR + GO_NAMES, 8);
 	go_put(g, GO_MODULE + 8 * 20, text, 8);
 	go_put(g, GO_MODULE + 8 * 21, text + 96, 8);
 	go_put(g, GO_MODULE + 8 * 22, text, 8);
-	go_put(g, GO_MODULE + 8 * (g->magic == 0xfffffff1 ? 40 : 38), GO_ADDR + GO_TREE, 8);
+	at = go_put(g, at, GO_ADDR + GO_TREE, 8);
+	if (m->has_end)
+		at = go_put(g, at, GO_ADDR + GO_MODULE, 8);
+	at = go_put(g, at, GO_ADDR + GO_IMAGE, 8);
+	at = go_put(g, at, 1, 8);
+	go_put(g, at, 1, 8);
+	if (!m->version)
+		return;
+	memcpy(g->bytes + GO_INFO, "\xff Go buildinf:\x08\x02", 16);
+	go_put(g, GO_INFO + 32, strlen(m->version), 1);
+	memcpy(g->bytes + GO_INFO + 33, m->version, strlen(m->version));
 }
 
 static inline void go_image_make(struct go_image *g, uint32_t magic)
@@ -216,8 +236,9 @@ static inline void go_image_make(struct go_image *g, uint32_t magic)
 	go_put_texts(g);
 	go_put_functions(g);
 	go_put_tree(g);
+	struct go_module m = { NULL, magic == 0xfffffff1 ? 40 : 38, false };
 	if (!go_has_addresses(g))
-		go_put_module(g);
+		go_put_module(g, &m);
 }
 
 #endif

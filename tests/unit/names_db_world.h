@@ -37,17 +37,20 @@ static inline void remove_directory(char *dir)
 	free(dir);
 }
 
-static inline struct names_db *open_db(const char *dir, bool read_only)
+static inline struct names_db *open_db_of(const char *dir, const struct names_db_opts *opts)
 {
 	char *path = db_file(dir);
 	struct names_db *db = NULL;
 	struct err err = { 0 };
 
-	ck_assert_msg(names_db_open(path, &(struct names_db_opts){ .read_only = read_only }, &db,
-				    &err) == 0,
-		      "%s", err.text);
+	ck_assert_msg(names_db_open(path, opts, &db, &err) == 0, "%s", err.text);
 	free(path);
 	return db;
+}
+
+static inline struct names_db *open_db(const char *dir, bool read_only)
+{
+	return open_db_of(dir, &(struct names_db_opts){ .read_only = read_only });
 }
 
 /* --- profiles --------------------------------------------------------------------------------- */

@@ -36,7 +36,7 @@ int kernel_finalize(struct kernel_opts *kernel)
 	return rc ? cmd_fail(CMD_BAD_INPUT, &err) : CMD_OK;
 }
 
-void kernel_warn(struct collector *c)
+size_t kernel_warn(struct collector *c)
 {
 	const struct collect_missing *missing;
 	size_t n = collect_get_missing(c, &missing);
@@ -47,6 +47,7 @@ void kernel_warn(struct collector *c)
 		collect_missing_words(&missing[i], &err);
 		log_warning(&err);
 	}
+	return n;
 }
 
 void kernel_missing_json(struct json *j, const struct collect_missing *v, size_t n)

@@ -42,8 +42,8 @@ extern const char *const python_native_words[];
 /* Logs refusals from here on. Returns a status, with an error in the file of --btf printed. */
 int kernel_finalize(struct kernel_opts *kernel);
 
-/* Prints a warning for each part of a recording that this kernel refused. */
-void kernel_warn(struct collector *c);
+/* Prints a warning for each part of a recording that this kernel refused. Returns their number. */
+size_t kernel_warn(struct collector *c);
 
 /* "missing": [{"feature", "why"}] */
 struct json;

@@ -239,7 +239,7 @@ static int open_collector(struct recording *r)
 	int rc = collect_open(&r->collect, profile_sink(r->profile), &r->collector, &err);
 	if (rc < 0)
 		return cmd_fail(collect_status(rc), &err);
-	kernel_warn(r->collector);
+	r->n_missing = kernel_warn(r->collector);
 	return CMD_OK;
 }
 
@@ -265,14 +265,17 @@ static void describe_start(struct recording *r)
 	buf_done(&command);
 }
 
-/* Adds missing features to the recording, for its readers. */
-static void describe_missing(struct collector *c, struct sink *sink)
+/* Adds missing features to the recording, for its readers. Those that were found missing meanwhile
+ * are said, too. */
+static void describe_missing(struct collector *c, size_t said, struct sink *sink)
 {
 	const struct collect_missing *missing;
 	size_t n = collect_get_missing(c, &missing);
 	for (size_t i = 0; i < n; i++) {
 		struct err words = { 0 };
 		collect_missing_words(&missing[i], &words);
+		if (i >= said)
+			log_warning(&words);
 		vec_push(&sink->ops->meta(sink)->comments, sink_string(sink, words.text));
 	}
 }
@@ -293,7 +296,7 @@ static void describe_end(struct recording *r)
 	if (r->stats.cpus)
 		m->cpus = r->stats.cpus;
 	say_comments(r->profile);
-	describe_missing(r->collector, sink);
+	describe_missing(r->collector, r->n_missing, sink);
 	m->own_cpu_ns = clock_cpu_ns() + r->stats.bpf_ns;
 	m->own_peak_bytes = own_peak_bytes();
 }

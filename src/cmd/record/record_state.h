@@ -105,6 +105,7 @@ struct recording {
 	struct progress progress;
 	struct profile *profile;
 	struct collector *collector;
+	size_t n_missing; /* features that were missing at its start */
 	struct collect_stats stats;
 	struct gpu_watch *gpus;              /* NULL: no GPU events are recorded */
 	uint64_t gpus_mono_ns;               /* they are read from then on */

@@ -8,10 +8,13 @@ const struct collect_feature collect_features[COLLECT_GROUPS] = {
 	[GROUP_WAITS] = { "waits", "no waits are recorded" },
 	[GROUP_WAKERS] = { "wakers", "who ended a wait is not recorded" },
 	[GROUP_GPU] = { "GPU calls", "no calls of GPU libraries are recorded" },
+	[GROUP_PYTHONS] = { "some Python", "a Python has native frames only" },
 };
 
 void collect_missing_words(const struct collect_missing *m, struct err *err)
 {
 	err_set(err, EOPNOTSUPP, "%s: %s", collect_features[m->group].lost, m->why);
-	err_hint(err, "all else is recorded; cresset doctor -v says more");
+	err_hint(err, m->group == GROUP_PYTHONS
+			      ? "all else is recorded; cresset doctor PID says more"
+			      : "all else is recorded; cresset doctor -v says more");
 }

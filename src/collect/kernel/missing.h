@@ -1,5 +1,5 @@
 /* collect/kernel/missing.h: describes what a recording lacks because this kernel refused a part of
- * it. */
+ * it, or because something is newer than what Cresset knows. */
 #ifndef CRESSET_COLLECT_KERNEL_MISSING_H
 #define CRESSET_COLLECT_KERNEL_MISSING_H
 
@@ -12,6 +12,7 @@ enum collect_group {
 	GROUP_WAITS,
 	GROUP_WAKERS,
 	GROUP_GPU,
+	GROUP_PYTHONS, /* not of the kernel: interpreters that the walker does not know */
 	COLLECT_GROUPS,
 };
 /* A group that was requested but is not recorded, and why. */

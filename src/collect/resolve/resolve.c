@@ -568,6 +568,11 @@ int resolve_file(struct resolver *r, uint32_t mapping)
 	return -ENOENT;
 }
 
+const char *resolve_runtime_refused(const struct resolver *r)
+{
+	return r->interpreted ? interpreted_refused(r->interpreted) : NULL;
+}
+
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 {
 	*out = (struct resolve_stats){

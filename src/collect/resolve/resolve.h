@@ -204,6 +204,8 @@ bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_ho
  * resolver's, until the next call of any function. -ENOENT: there is none (any more). */
 int resolve_file(struct resolver *r, uint32_t mapping);
 
+/* See interpreted_refused. */
+const char *resolve_runtime_refused(const struct resolver *r);
 void resolve_get_stats(const struct resolver *r, struct resolve_stats *out);
 
 #endif

@@ -59,6 +59,7 @@ struct interpreted {
 	struct named_frames young, old;
 	size_t n_ended;     /* frames of ended processes in young */
 	uint64_t turned_ns; /* start of young, if ended processes caused it */
+	char *refused;      /* see interpreted_refused */
 	struct interpreted_stats stats;
 };
 
@@ -119,6 +120,7 @@ void interpreted_free(struct interpreted *in)
 	vec_done(&in->free_ids);
 	named_done(&in->young);
 	named_done(&in->old);
+	free(in->refused);
 	free(in);
 }
 
@@ -230,19 +232,38 @@ static size_t find_places(struct interpreted *in, const struct process *p,
 	return n;
 }
 
+const char *interpreted_refused(const struct interpreted *in)
+{
+	return in->refused;
+}
+
+static void note_refused(struct interpreted *in, const struct process *p,
+			 const struct runtime_object *runtime, const struct err *err)
+{
+	for (size_t i = 0; i < p->image->maps.n && !in->refused; i++) {
+		const struct object *o = in->objects->all.v[p->image->maps.v[i].object];
+
+		if (o && o->runtime == runtime)
+			in->refused = xasprintf("%s: %s", o->name ? o->name : "?", err->text);
+	}
+}
+
 static bool attach(struct interpreted *in, const struct process *p, uint32_t kind,
 		   const struct runtime_place *places, size_t n, bool *waits)
 {
 	struct attached *a = xmalloc(sizeof *a);
 	const struct runtime_memory memory = { read_memory, a };
+	struct err err = { 0 };
 
 	*a = (struct attached){
 		.pid = p->pid, .kind = kind, .reader = in->objects->reader, .n = n
 	};
 	memcpy(a->places, places, n * sizeof *places);
 	int rc = runtimes[kind]->attach(in->runtimes[kind], p->pid, places, n, &memory, &a->process,
-					NULL);
+					&err);
 	*waits |= rc == -EAGAIN;
+	if (rc == -ENOTSUP)
+		note_refused(in, p, places[0].object, &err);
 	if (rc) {
 		free(a);
 		return false;

@@ -50,6 +50,10 @@ void interpreted_frame(struct interpreted *in, uint32_t pid, const uint64_t word
 /* Returns whether the object contains a runtime: its code is then the interpreter's. */
 bool interpreted_is_runtime(const struct object *o);
 
+/* Names the first program whose interpreter cannot be walked, and says why; NULL: there was
+ * none. */
+const char *interpreted_refused(const struct interpreted *in);
+
 struct interpreted_stats {
 	uint64_t refused; /* processes beyond the limit */
 	uint64_t unnamed; /* frames whose names could not be read */

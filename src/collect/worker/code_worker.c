@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_stat.h"
+#include "profile/identity.h"
 #include "symbol/name_cache.h"
 
 #include <errno.h>
@@ -274,7 +275,9 @@ static void add_name(struct name_queue *g, uint32_t i)
 	}
 	char *linkage = xstrndup(a->name, a->len);
 	const char *name = name_cache_make(&made, linkage, "").name;
-	buf_add(&g->names, name, strnlen(name, CODE_LOG_MAX_NAME * 4 - 1));
+	size_t len = strnlen(name, CODE_LOG_MAX_NAME * 4 - 1);
+	if (!identity_code(name, len, &g->names))
+		buf_add(&g->names, name, len);
 	buf_addc(&g->names, '\0');
 	g->numbers[i] = ++g->n_names;
 	map_put(&g->known, key, g->n_names);

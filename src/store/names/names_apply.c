@@ -34,6 +34,9 @@ static int by_place(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* How far a frame is. The names of one that only an older reader has named give way to any. */
+enum { APPLIED_NOT, APPLIED, APPLIED_OLDER };
+
 /* --- from the tables -------------------------------------------------------------------------- */
 
 /* Resets all frames if the database has changed; adds new frames. */
@@ -44,7 +47,7 @@ static void refresh_applied(struct names_applied *a, uint64_t version, size_t fr
 	a->version = version;
 	vec_reserve(&a->frames, frames);
 	while (a->frames.n < frames)
-		a->frames.v[a->frames.n++] = false;
+		a->frames.v[a->frames.n++] = APPLIED_NOT;
 }
 
 static void ask(const struct profile *dict, struct names_applied *a, uint32_t frame,
@@ -54,7 +57,7 @@ static void ask(const struct profile *dict, struct names_applied *a, uint32_t fr
 
 	if (a->frames.v[frame])
 		return;
-	a->frames.v[frame] = true;
+	a->frames.v[frame] = APPLIED;
 	a->n++;
 	if (f->mapping != MAPPING_NONE)
 		vec_push(&out->v, (struct ask){ f->mapping, frame, f->offset });
@@ -72,7 +75,15 @@ static void collect_asked(const struct profile *dict, struct names_applied *a,
 		qsort(out->v.v, out->v.n, sizeof *out->v.v, by_place);
 }
 
-static void name_frame(struct profile *dict, const struct names_chunk *chunk,
+/* Lists of names of a mapping, by one reader. */
+struct applying {
+	struct names_db *db;
+	struct profile *dict;
+	uint8_t *states; /* by frame */
+	uint8_t state;
+};
+
+static void name_frame(const struct applying *a, const struct names_chunk *chunk,
 		       struct names_copy *copy, const struct ask *asked)
 {
 	const struct names_entry *e = names_chunk_find(chunk, asked->offset);
@@ -82,28 +93,29 @@ static void name_frame(struct profile *dict, const struct names_chunk *chunk,
 		return;
 	struct names_lines lines = names_chunk_lines(chunk, e);
 	names_copy_lines(copy, &lines, there);
-	names_set(&dict->names, asked->frame, there, lines.n);
+	names_set(&a->dict->names, asked->frame, there, lines.n);
+	a->states[asked->frame] = a->state;
 }
 
 /* Names the frames that are in one chunk. Returns their number. */
-static size_t name_stretch(struct profile *dict, const struct names_stretch *t,
+static size_t name_stretch(const struct applying *a, const struct names_stretch *t,
 			   const struct ask *asked, size_t n)
 {
 	struct names_copy copy;
 	size_t i = 0;
 
 	names_copy_init(&copy, &t->chunk.strings, &t->chunk.names);
-	names_copy_to(&copy, &dict->strings, &dict->names);
+	names_copy_to(&copy, &a->dict->strings, &a->dict->names);
 	for (; i < n && asked[i].offset <= t->last; i++)
-		name_frame(dict, &t->chunk, &copy, &asked[i]);
+		name_frame(a, &t->chunk, &copy, &asked[i]);
 	names_copy_done(&copy);
 	return i;
 }
 
-static int apply_mapping(struct names_db *db, struct profile *dict, const struct ask *asked,
-			 size_t n, struct err *err)
+static int apply_key(const struct applying *a, struct names_key key, const struct ask *asked,
+		     size_t n, struct err *err)
 {
-	struct names_key key = names_db_key(db, dict, asked[0].mapping);
+	struct names_db *db = a->db;
 	int64_t mapping = 0;
 	int rc = names_mapping_find(db->db, key, &mapping, err);
 
@@ -115,22 +127,42 @@ static int apply_mapping(struct names_db *db, struct profile *dict, const struct
 
 		rc = names_stretch_find(db->db, mapping, asked[i].offset, &t, err);
 		if (rc == 0)
-			i += name_stretch(dict, &t, asked + i, n - i);
+			i += name_stretch(a, &t, asked + i, n - i);
 		names_stretch_done(&t);
 	}
 	return rc;
 }
 
-static int apply_asked(struct names_db *db, struct profile *dict, const struct asked *asked,
-		       struct err *err)
+/* Newer readers overwrite older ones. */
+static int apply_mapping(struct applying *a, const struct ask *asked, size_t n, struct err *err)
 {
+	struct names_key key = names_db_key(a->db, a->dict, asked[0].mapping), each;
+	struct buf own = { 0 }, room = { 0 };
+	uint32_t reader = 0;
+	int rc = 0;
+
+	buf_add(&own, key.data, key.len);
+	while (rc == 0 &&
+	       names_key_next((struct names_key){ own.data, own.len }, &reader, &room, &each)) {
+		a->state = reader < a->db->opts.reader ? APPLIED_OLDER : APPLIED;
+		rc = apply_key(a, each, asked, n, err);
+	}
+	buf_done(&own);
+	buf_done(&room);
+	return rc;
+}
+
+static int apply_asked(struct names_db *db, struct profile *dict, struct names_applied *applied,
+		       const struct asked *asked, struct err *err)
+{
+	struct applying a = { .db = db, .dict = dict, .states = applied->frames.v };
 	int rc = 0;
 
 	for (size_t i = 0, n; rc == 0 && i < asked->v.n; i += n) {
 		const struct ask *first = &asked->v.v[i];
 		for (n = 1; i + n < asked->v.n && first[n].mapping == first->mapping; n++)
 			continue;
-		rc = apply_mapping(db, dict, first, n, err);
+		rc = apply_mapping(&a, first, n, err);
 	}
 	return rc;
 }
@@ -181,7 +213,8 @@ static void find_gathered(struct names_db *db, struct names_gathered *g, struct 
 }
 
 /* Sets names that are better or newer than those of the tables. */
-static void apply_found(struct profile *dict, const struct names_found *found)
+static void apply_found(struct profile *dict, struct names_applied *applied,
+			const struct names_found *found)
 {
 	for (size_t i = 0; i < found->v.n; i++) {
 		const struct found *f = &found->v.v[i];
@@ -191,8 +224,10 @@ static void apply_found(struct profile *dict, const struct names_found *found)
 		old.n = names_get(&dict->names, f->frame, &old.lines);
 		newer.lines = found->lines.v + f->first;
 		newer.n = f->n;
-		if (!names_lines_less(&newer, &old))
-			names_set(&dict->names, f->frame, newer.lines, newer.n);
+		if (applied->frames.v[f->frame] != APPLIED_OLDER && names_lines_less(&newer, &old))
+			continue;
+		names_set(&dict->names, f->frame, newer.lines, newer.n);
+		applied->frames.v[f->frame] = APPLIED;
 	}
 }
 
@@ -298,10 +333,10 @@ static int apply(struct names_db *db, struct profile *dict, struct names_applied
 		rc = look(db, g, dict, applied, w, &found, err);
 	if (rc == 0) {
 		collect_asked(dict, applied, w->frames, w->n, &asked);
-		rc = apply_asked(db, dict, &asked, err);
+		rc = apply_asked(db, dict, applied, &asked, err);
 	}
 	if (rc == 0)
-		apply_found(dict, &found);
+		apply_found(dict, applied, &found);
 	else
 		names_applied_done(applied);
 	db_rollback(db->db);

@@ -112,6 +112,8 @@ int names_db_open(const char *path, const struct names_db_opts *opts, struct nam
 		return rc;
 	}
 	db->opts = *opts;
+	if (!db->opts.reader)
+		db->opts.reader = NAMES_READER;
 	db->first_sequence = UINT64_MAX;
 	names_gathered_init(&db->gathered);
 	*out = db;
@@ -143,12 +145,38 @@ static void add_u64(struct buf *b, uint64_t v)
 	buf_add(b, &v, sizeof v);
 }
 
+/* The last reader whose keys have no number. Numbers are below the letters. */
+enum { READER_WITHOUT = 2, READER_MAX = 'A' - 1 };
+_Static_assert((int)NAMES_READER <= (int)READER_MAX, "numbers differ from letters");
+
+static uint32_t key_reader(struct names_key key)
+{
+	uint8_t first = *(const uint8_t *)key.data;
+
+	return first <= READER_MAX ? first : READER_WITHOUT;
+}
+
+bool names_key_next(struct names_key key, uint32_t *reader, struct buf *b, struct names_key *out)
+{
+	uint32_t own = key_reader(key), skipped = own > READER_WITHOUT;
+
+	*reader = *reader ? *reader + 1 : READER_WITHOUT;
+	buf_clear(b);
+	if (*reader > READER_WITHOUT)
+		buf_addc(b, *reader);
+	buf_add(b, (const char *)key.data + skipped, key.len - skipped);
+	*out = (struct names_key){ b->data, b->len };
+	return *reader <= own;
+}
+
 struct names_key names_db_key(struct names_db *db, const struct profile *p, uint32_t mapping)
 {
 	const struct mapping *m = &p->frames.mappings.v[mapping];
 	struct buf *b = &db->key;
 
 	buf_clear(b);
+	if (db->opts.reader > READER_WITHOUT)
+		buf_addc(b, db->opts.reader);
 	if (m->build_id_len) {
 		buf_addc(b, 'B');
 		buf_add(b, m->build_id, m->build_id_len);

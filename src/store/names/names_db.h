@@ -8,13 +8,14 @@
  *                                                 top bit inverted, so that SQLite's order is
  *                                                 that of offsets
  *
- *     key    'B' build id
- *            'T' build id as text
- *            'F' u64 identity  u64 start  u64 offset  name                little endian
+ *     key    [u8 reader]  'B' build id
+ *                         'T' build id as text
+ *                         'F' u64 identity  u64 start  u64 offset  name   little endian
  *
  * So names go by build id, on whatever machine the mapping was; without a build id, by the hash and
- * the name of the file. Of two lists of lines for one address the one with more detail stays; at
- * equal detail, the later one. Recently offered names are not offered again.
+ * the name of the file. Of two lists of lines for one address that of the newer reader
+ * (NAMES_READER; the first ones wrote no number) is shown. Of two by one reader the one with more
+ * detail stays; at equal detail, the later one. Recently offered names are not offered again.
  *
  * New names are gathered in memory, where lookups find them, and written many at once, as each
  * write rewrites chunks. A crash before names_db_write loses them, so their batches have to be
@@ -39,6 +40,7 @@ struct names_db_opts {
 	/* lookups find names that this one has gathered, too; must live longer; may be NULL */
 	struct names_db *beside;
 	const char *vfs;
+	uint8_t reader; /* whose names these are; 0: NAMES_READER */
 };
 int names_db_open(const char *path, const struct names_db_opts *opts, struct names_db **out,
 		  struct err *err);
@@ -98,9 +100,9 @@ int names_db_collect(struct names_db *db, int32_t before_day, struct err *err);
 /* Which frames of a dictionary have names of which version. Zeroed: none. */
 struct names_applied {
 	uint64_t version;
-	VEC(bool) frames;
-	size_t n;          /* number of true ones */
-	uint64_t gathered; /* generation of gathered names that the first gathered_frames have */
+	VEC(uint8_t) frames; /* enum of names_apply.c; 0: not yet */
+	size_t n;            /* number of others */
+	uint64_t gathered;   /* generation of gathered names that the first gathered_frames have */
 	size_t gathered_frames;
 	/* A bit for each stack: its frames have names of `version` and of stacks_gathered. */
 	VEC(uint64_t) stacks;

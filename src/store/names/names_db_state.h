@@ -145,6 +145,10 @@ struct names_db {
 /* Returns the key of a mapping; valid until the next call. */
 struct names_key names_db_key(struct names_db *db, const struct profile *p, uint32_t mapping);
 
+/* Begins or goes on with the readers up to the key's own, the oldest first: sets *reader (0: begin)
+ * and *out, the key of the same mapping's names by that one, in b. Returns false after the last. */
+bool names_key_next(struct names_key key, uint32_t *reader, struct buf *b, struct names_key *out);
+
 /* Merges gathered names into the tables, inside a transaction. */
 int names_write_all(struct names_db *db, struct err *err);
 

@@ -170,6 +170,20 @@ static size_t keep_best(const struct names_writing *w, uint32_t *entries, size_t
 	return kept;
 }
 
+/* Notes the day, for names by older readers as well. */
+static int use_mapping(struct names_writing *w, struct names_key key, int32_t day, struct err *err)
+{
+	struct buf room = { 0 };
+	struct names_key each;
+	uint32_t reader = 0;
+	int rc = 0;
+
+	while (rc == 0 && names_key_next(key, &reader, &room, &each))
+		rc = names_mapping_use(w->db, each, day, err);
+	buf_done(&room);
+	return rc;
+}
+
 static int write_mapping(struct names_writing *w, uint32_t mapping, uint32_t *entries, size_t n,
 			 struct err *err)
 {
@@ -178,9 +192,10 @@ static int write_mapping(struct names_writing *w, uint32_t mapping, uint32_t *en
 	int32_t day = w->g->days.v[mapping];
 	size_t taken = 0;
 
-	if (n == 0)
-		return names_mapping_use(w->db, key, day, err);
-	int rc = names_mapping_make(w->db, key, day, &w->mapping, err);
+	int rc = use_mapping(w, key, day, err);
+	if (rc || n == 0)
+		return rc;
+	rc = names_mapping_make(w->db, key, day, &w->mapping, err);
 	n = keep_best(w, entries, n);
 	for (size_t i = 0; rc == 0 && i < n; i += taken)
 		rc = write_stretch(w, entries + i, n - i, &taken, err);

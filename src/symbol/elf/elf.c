@@ -86,17 +86,16 @@ static bool elf_source_name(struct elf_source *e, const struct elf_symbol *sym,
 	return true;
 }
 
-/* Some Go functions exist once per calling convention; one of them is called NAME.abi0. Only
- * symbols distinguish them. */
-static void elf_source_abi(struct elf_source *e, uint64_t start, const char **name,
-			   const char **linkage)
+/* Some Go functions exist once per calling convention; the symbol of one of them is NAME.abi0. Go's
+ * own table, all that a stripped program has, calls both NAME: so does its name here. */
+static void elf_source_abi(struct elf_source *e, uint64_t start, const char **linkage)
 {
 	const struct elf_symbol *sym = elf_symbols_find(&e->symbols, start);
 	struct cached_name names;
 	size_t len = strlen(*linkage);
 	if (sym && sym->addr == start && elf_source_name(e, sym, &names) &&
 	    strncmp(names.linkage, *linkage, len) == 0 && strcmp(names.linkage + len, ".abi0") == 0)
-		*name = *linkage = names.linkage;
+		*linkage = names.linkage;
 }
 
 /* In a stripped program, the C library's _start has no symbol, but the header has its address. */
@@ -122,7 +121,7 @@ static bool elf_source_lookup(struct symbol_source *s, uint64_t offset, struct s
 	if (!elf_layout_vaddr(&e->layout, offset, &vaddr))
 		return false;
 	if (go_names_lookup(&e->go, vaddr, out)) {
-		elf_source_abi(e, out->start, &out->name, &out->linkage);
+		elf_source_abi(e, out->start, &out->linkage);
 		out->start = offset - (vaddr - out->start);
 		return true;
 	}
@@ -165,7 +164,7 @@ static void elf_source_open_dwarf(struct elf_source *e)
 /* Compilers split and copy functions: for name.cold and name.isra.0 the source has only name. */
 static bool is_clone_of(const char *symbol, const char *linkage)
 {
-	static const char *const kinds[] = { ".cold",       ".part.",     ".isra.",
+	static const char *const kinds[] = { ".cold",       ".part.",     ".isra.", ".__part.",
 					     ".constprop.", ".lto_priv.", ".llvm." };
 	size_t len = strlen(linkage);
 	if (strncmp(symbol, linkage, len) != 0)
@@ -212,7 +211,7 @@ static uint32_t elf_source_lines(struct symbol_source *s, uint64_t offset, struc
 		return elf_source_dwarf(e, vaddr, named ? &sym : NULL, out, max);
 	e->base.origin = ".gopclntab";
 	uint64_t start = vaddr - (offset - sym.start);
-	elf_source_abi(e, start, &out[n - 1].name, &out[n - 1].linkage);
+	elf_source_abi(e, start, &out[n - 1].linkage);
 	return n;
 }
 
@@ -341,8 +340,11 @@ static int elf_source_load(struct elf_source *e, const struct elf_file *main,
 	e->base.skipped = e->symbols.skipped;
 	e->base.functions = e->symbols.v.n;
 	e->symbols_origin = e->base.origin;
-	if (go_names_open(&e->go, main, &e->layout, NULL) == 0)
+	if (go_names_open(&e->go, main, &e->layout, NULL) == 0) {
 		e->base.origin = ".gopclntab";
+		if (e->base.functions < e->go.table.n_functions)
+			e->base.functions = e->go.table.n_functions;
+	}
 	e->start = find_start(e, main);
 	if (e->symbols.v.n || e->go.table.kind || e->start)
 		return 0;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/elf/elf_layout.h"
+#include "symbol/go/go_module.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -18,7 +19,6 @@ struct go_layout {
 	uint8_t flags_at;               /* id, flags, 0, count of funcdata */
 	uint8_t inline_pcdata, inline_funcdata;
 	uint8_t inlined_size, inlined_name_at, inlined_call_at, inlined_line_at;
-	uint8_t inline_base_word; /* index of a word of moduledata */
 };
 
 enum { GO_HEADER_WORDS = 8, GO_HEADER_BYTES = 8 + 8 * GO_HEADER_WORDS };
@@ -53,8 +53,7 @@ static const struct go_layout layouts[] = {
 	  .inline_funcdata = 3,
 	  .inlined_size = 20,
 	  .inlined_name_at = 12,
-	  .inlined_call_at = 16,
-	  .inline_base_word = 38 },
+	  .inlined_call_at = 16 },
 	{ .magic = 0xfffffff1,
 	  .entry_size = 4,
 	  .pcdata_n_at = 28,
@@ -66,12 +65,10 @@ static const struct go_layout layouts[] = {
 	  .inlined_size = 16,
 	  .inlined_name_at = 4,
 	  .inlined_call_at = 8,
-	  .inlined_line_at = 12,
-	  .inline_base_word = 40 },
+	  .inlined_line_at = 12 },
 };
 
-/* Read little-endian numbers at a file offset; 0 outside the file. */
-static uint32_t go_u32(struct gopclntab *t, uint64_t at)
+uint32_t go_u32(struct gopclntab *t, uint64_t at)
 {
 	uint32_t v;
 	file_pages_read(&t->pages, at, &v, sizeof v);
@@ -373,156 +370,6 @@ void gopclntab_close(struct gopclntab *t)
 
 /* --- finding the table ------------------------------------------------------------------------ */
 
-/* Finds the table in an ELF file, and the runtime's moduledata. The bytes read for this are
- * limited, as in hostile files each of many segments can cover the whole file. */
-enum { SEARCH_BYTES = 64 << 10 };
-
-static size_t search_read(struct gopclntab *t, uint64_t at, void *to, uint64_t want)
-{
-	if (t->searched > GO_MAX_SEARCH)
-		return 0;
-	t->searched += want;
-	return elf_file_read_some(&t->pages.file, at, to, want);
-}
-
-/* Calls on_word for each aligned word of [offset, offset + size) until it returns true. */
-static bool search_words(struct gopclntab *t, uint64_t offset, uint64_t size,
-			 bool (*on_word)(void *ctx, uint64_t word, uint64_t at), void *ctx)
-{
-	uint64_t *words = xmalloc(SEARCH_BYTES), end = offset + size;
-	bool found = false;
-	for (uint64_t at = offset + (-offset & 7); at < end && !found; at += SEARCH_BYTES) {
-		uint64_t want = end - at < SEARCH_BYTES ? end - at : SEARCH_BYTES;
-		size_t n = search_read(t, at, words, want) / 8;
-		for (size_t i = 0; i < n && !found; i++)
-			found = on_word(ctx, words[i], at + 8 * i);
-		if (n == 0)
-			break;
-	}
-	free(words);
-	return found;
-}
-
-/* --- moduledata ------------------------------------------------------------------------------- */
-
-/* The indexes of its words in use. */
-enum {
-	MODULE_HEADER,
-	MODULE_NAMES,
-	MODULE_MIN_PC = 20,
-	MODULE_MAX_PC,
-	MODULE_TEXT,
-	MODULE_WORDS = 41,
-};
-
-/* Reads the fields if the words are this table's moduledata. */
-static bool module_take(struct gopclntab *t, const uint64_t *w)
-{
-	if (w[MODULE_HEADER] != t->vaddr || w[MODULE_NAMES] != t->vaddr + (t->names - t->base))
-		return false;
-	uint64_t first = go_u32(t, t->functab),
-		 last = go_u32(t, t->functab + 8ull * t->n_functions);
-	if (w[MODULE_MIN_PC] != w[MODULE_TEXT] + first || w[MODULE_MAX_PC] != w[MODULE_TEXT] + last)
-		return false;
-	t->text = w[MODULE_TEXT];
-	t->inline_base = w[t->kind->inline_base_word];
-	return true;
-}
-
-static bool module_at(void *ctx, uint64_t word, uint64_t at)
-{
-	struct gopclntab *t = ctx;
-	uint64_t words[MODULE_WORDS];
-	if (word != t->vaddr)
-		return false;
-	file_pages_read(&t->pages, at, words, sizeof words);
-	return module_take(t, words);
-}
-
-/* If the dynamic linker writes the pointers, the file may have zeros; relocations have the
- * values. */
-struct module_relocated {
-	struct gopclntab *t;
-	uint64_t module; /* address of possible moduledata; 0: none yet */
-	uint64_t words[MODULE_WORDS];
-};
-
-/* The relocations of one object are in order of address. */
-static bool on_relocation(struct module_relocated *m, const Elf64_Rela *r)
-{
-	unsigned type = ELF64_R_TYPE(r->r_info);
-	if (type != R_X86_64_RELATIVE && type != R_AARCH64_RELATIVE)
-		return false;
-	if ((uint64_t)r->r_addend == m->t->vaddr) {
-		memset(m->words, 0, sizeof m->words);
-		m->module = r->r_offset;
-	}
-	uint64_t k = (r->r_offset - m->module) / 8;
-	if (!m->module || k >= MODULE_WORDS)
-		return false;
-	m->words[k] = r->r_addend;
-	return k == m->t->kind->inline_base_word && module_take(m->t, m->words);
-}
-
-static bool find_relocations(const struct elf_file *f, uint64_t *addr, uint64_t *size)
-{
-	enum { MAX_ENTRIES = 512 };
-	GElf_Phdr p;
-	size_t n = 0;
-	*addr = *size = 0;
-	elf_getphdrnum(f->elf, &n);
-	for (size_t i = 0; i < n; i++) {
-		Elf64_Dyn d[MAX_ENTRIES];
-		if (!gelf_getphdr(f->elf, i, &p) || p.p_type != PT_DYNAMIC)
-			continue;
-		uint64_t max = p.p_filesz < sizeof d ? p.p_filesz : sizeof d;
-		size_t entries = elf_file_read_some(f, p.p_offset, d, max) / sizeof *d;
-		for (size_t k = 0; k < entries && d[k].d_tag != DT_NULL; k++) {
-			if (d[k].d_tag == DT_RELA)
-				*addr = d[k].d_un.d_ptr;
-			else if (d[k].d_tag == DT_RELASZ)
-				*size = d[k].d_un.d_val;
-		}
-	}
-	return *addr && *size;
-}
-
-static bool module_by_relocations(struct gopclntab *t, const struct elf_file *f)
-{
-	enum { AT_ONCE = 512 };
-	struct module_relocated m = { .t = t };
-	uint64_t addr, size, at;
-	if (!find_relocations(f, &addr, &size) || !elf_layout_offset(t->layout, addr, &at))
-		return false;
-	while (size >= sizeof(Elf64_Rela)) {
-		Elf64_Rela r[AT_ONCE];
-		uint64_t want = size < sizeof r ? size : sizeof r;
-		size_t n = search_read(t, at, r, want) / sizeof *r;
-		for (size_t i = 0; i < n; i++)
-			if (on_relocation(&m, &r[i]))
-				return true;
-		if (n == 0)
-			break;
-		at += n * sizeof *r;
-		size -= n * sizeof *r;
-	}
-	return false;
-}
-
-/* Finds moduledata and reads text and inline_base from it. Returns false if there is none. It is in
- * the data, so the last segments are searched first. */
-static bool go_module_read(struct gopclntab *t, const struct elf_file *f)
-{
-	for (size_t i = t->layout->segments.n; i-- > 0;) {
-		const struct elf_segment *s = &t->layout->segments.v[i];
-		if (!s->executable && search_words(t, s->offset, s->size, module_at, t))
-			return true;
-	}
-	return module_by_relocations(t, f);
-}
-
-/* --- the table -------------------------------------------------------------------------------- */
-
 /* Opens the table at an offset, if there is one. */
 static bool table_at(struct gopclntab *t, const struct elf_file *f, uint64_t offset, uint64_t end)
 {
@@ -562,7 +409,7 @@ static bool search_segments(struct gopclntab *t, const struct elf_file *f)
 	for (size_t i = 0; i < l->segments.n; i++) {
 		const struct elf_segment *s = &l->segments.v[i];
 		struct table_search search = { t, f, s->offset + s->size, 0 };
-		if (search_words(t, s->offset, s->size, on_header_word, &search))
+		if (go_search_words(t, s->offset, s->size, on_header_word, &search))
 			return true;
 	}
 	return false;

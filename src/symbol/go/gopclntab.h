@@ -13,8 +13,8 @@
  *
  * The magic identifies the layout: Go 1.2, 1.16, 1.18 or 1.20. Since Go 1.18 addresses are
  * relative to the start of the text and inline trees to `go:func.*`: both are in the runtime's
- * moduledata, which is found by its pointer to this table. Inline trees are read for Go 1.13 and
- * later.
+ * moduledata (go_module.h), which is found by its pointer to this table. Inline trees are read for
+ * Go 1.13 and later.
  *
  * Sources: src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go of Go 1.14, 1.16, 1.19 and
  * 1.26; golang.org/s/go12symtab. */
@@ -103,5 +103,8 @@ bool gopclntab_inlined(struct gopclntab *t, const struct go_function *f, int32_t
 size_t gopclntab_name(struct gopclntab *t, uint32_t name, char *text, size_t size);
 uint64_t gopclntab_file(struct gopclntab *t, const struct go_function *f, int32_t file_id);
 size_t gopclntab_text(struct gopclntab *t, uint64_t at, char *text, size_t size);
+
+/* Reads a little-endian number at a file offset; 0 outside the file. */
+uint32_t go_u32(struct gopclntab *t, uint64_t at);
 
 #endif

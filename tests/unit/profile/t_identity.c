@@ -40,6 +40,7 @@ static const struct name_pair names[] = {
 	{ FRAME_NATIVE, "parse.isra.0", "parse" },
 	{ FRAME_NATIVE, "parse.part.3.isra.0", "parse" },
 	{ FRAME_NATIVE, "parse.cold", "parse" },
+	{ FRAME_NATIVE, "parse.__part.2", "parse" },
 	{ FRAME_NATIVE, "parse.constprop.0.cold", "parse" },
 	{ FRAME_NATIVE, "parse.llvm.1234567890123456789", "parse" },
 	{ FRAME_NATIVE, "parse.__uniq.12345.llvm.678", "parse" },
@@ -83,14 +84,51 @@ static const struct name_pair names[] = {
 	{ FRAME_JAVA, "jdk.internal.reflect.GeneratedMethodAccessor12.invoke",
 	  "jdk.internal.reflect.GeneratedMethodAccessor.invoke" },
 	{ FRAME_JAVA, "com.acme.Job.run", NULL },
-	{ FRAME_JIT, "JS:*render /srv/build-7/app.js:12:34", "JS:*render app.js" },
-	{ FRAME_JIT, "JS:*render file:///srv/build-7/app.js:12:34", "JS:*render app.js" },
+	{ FRAME_JIT, "JS:*render /srv/build-7/app.js:12:34", "JS:render app.js" },
+	{ FRAME_JIT, "JS:+'render file:///srv/build-7/app.js:12:34", "JS:render app.js" },
+	{ FRAME_JIT, "JS:render /srv/build-7/app.js:12:34", "JS:render app.js" },
 	{ FRAME_JIT, "py::run:/srv/build-7/app.py", "py::run:app.py" },
 	{ FRAME_JIT, "stub 0x00007f1b5c0a1000", "stub" },
 	{ FRAME_PYTHON, "run.0", NULL },
 	{ FRAME_GPU_KERNEL, "fusion.12", NULL },
 	{ FRAME_MARKER, "bash-12.0", NULL },
 };
+
+static const char *const codes[][2] = {
+	{ "JS:*'hotA /t/prog.js:2:14", "JS:hotA /t/prog.js:2:14" },
+	{ "JS:+'hotA /t/prog.js:2:14", "JS:hotA /t/prog.js:2:14" },
+	{ "JS:*hotA /t/prog.js:2:14", "JS:hotA /t/prog.js:2:14" },
+	{ "JS:+hotA /t/prog.js:2:14", "JS:hotA /t/prog.js:2:14" },
+	{ "JS:^hotA /t/prog.js:2:14", "JS:hotA /t/prog.js:2:14" },
+	{ "JS:~hotA /t/prog.js:2:14", "JS:hotA /t/prog.js:2:14" },
+	{ "JS:~ /t/prog.js:7:131", "JS: /t/prog.js:7:131" },
+	{ "LazyCompile:*hotA /t/prog.js:2:14", "LazyCompile:hotA /t/prog.js:2:14" },
+	{ "Script:~ file:///t/wasm.mjs:1:1", "Script: file:///t/wasm.mjs:1:1" },
+	{ "JS:wasm-function[0]-0-liftoff", "JS:wasm-function[0]-0" },
+	{ "JS:wasm-function[0]-0-turbofan", "JS:wasm-function[0]-0" },
+	{ "$prog:hot_a/2-CodeInfoPrologue", "$prog:hot_a/2" },
+	{ "$erts_beamasm:normal_exit/0-CodeInfoPrologue", "$erts_beamasm:normal_exit/0" },
+	{ "-CodeInfoPrologue", NULL },
+	{ "JS:hotA /t/prog.js:2:14", NULL },
+	{ "JS:", NULL },
+	{ "Builtin:RegExpPrototypeExec", NULL },
+	{ "RegExp.> src: '(x+x+)+y' flags: ''", NULL },
+	{ "*'hotA", NULL },
+	{ "x-liftoff", NULL },
+};
+
+START_TEST(code_loses_its_tier)
+{
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+		struct buf b = { 0 };
+		bool has = identity_code(codes[i][0], strlen(codes[i][0]), &b);
+		ck_assert_msg(has == (codes[i][1] != NULL), "%s", codes[i][0]);
+		if (has)
+			ck_assert_str_eq(buf_cstr(&b), codes[i][1]);
+		buf_done(&b);
+	}
+}
+END_TEST
 
 START_TEST(names_lose_what_a_build_adds)
 {
@@ -196,6 +234,6 @@ START_TEST(what_is_left_has_nothing_to_remove)
 }
 END_TEST
 
-UNIT_MAIN("identity", names_lose_what_a_build_adds, binaries_lose_directories_and_versions,
-	  files_lose_versions_of_directories, addresses_are_no_names,
-	  what_is_left_has_nothing_to_remove)
+UNIT_MAIN("identity", names_lose_what_a_build_adds, code_loses_its_tier,
+	  binaries_lose_directories_and_versions, files_lose_versions_of_directories,
+	  addresses_are_no_names, what_is_left_has_nothing_to_remove)

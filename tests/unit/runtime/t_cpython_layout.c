@@ -262,9 +262,108 @@ static const uint64_t said_314[CPYTHON_SAID_WORDS] = {
 	40
 };
 
-START_TEST(newer_ones_are_read_as_the_newest)
+/* As in Debian's 3.15.2. */
+static const uint64_t said_315[CPYTHON_SAID_WORDS] = {
+	0x7970677562656478,
+	0x030f02f0,
+	0,
+	346568,
+	912,
+	936,
+	/* interpreter */ 226240,
+	7272,
+	7264,
+	7336,
+	7352,
+	7400,
+	7592,
+	7576,
+	7584,
+	16,
+	7736,
+	0,
+	7752,
+	7744,
+	7944,
+	0,
+	/* thread */ 888,
+	0,
+	8,
+	16,
+	72,
+	80,
+	88,
+	96,
+	176,
+	184,
+	256,
+	32,
+	36,
+	40,
+	136,
+	288,
+	/* exception */ 0,
+	/* frame */ 88,
+	8,
+	0,
+	56,
+	80,
+	74,
+	64,
+	0,
+	/* code */ 216,
+	112,
+	120,
+	128,
+	136,
+	68,
+	52,
+	96,
+	104,
+	208,
+	0,
+	/* object, type, heap type, tuple, list, set, dict, float, long */ 16,
+	8,
+	424,
+	24,
+	88,
+	168,
+	32,
+	288,
+	944,
+	888,
+	40,
+	32,
+	16,
+	40,
+	24,
+	16,
+	200,
+	24,
+	40,
+	32,
+	48,
+	32,
+	40,
+	24,
+	16,
+	32,
+	16,
+	24,
+	/* bytes, string */ 40,
+	16,
+	32,
+	64,
+	32,
+	16,
+	40,
+	56,
+	/* the first of gc */ 176,
+	112
+};
+
+START_TEST(each_has_its_own_index)
 {
-	uint64_t said[CPYTHON_SAID_WORDS];
 	struct cpython_shape s, newer;
 	struct err err = { 0 };
 
@@ -278,7 +377,29 @@ START_TEST(newer_ones_are_read_as_the_newest)
 	ck_assert_uint_eq(s.layout.code_instr, 208);
 	ck_assert_uint_eq(s.layout.str_compact, 56);
 
-	memcpy(said, said_314, sizeof said);
+	/* The same structures, but for the thread. */
+	ck_assert_int_eq(cpython_layout_said(said_315, &newer, &err), 0);
+	ck_assert(newer.is_known);
+	ck_assert_uint_eq(newer.layout.version, CPYTHON_VERSION(3, 15));
+	ck_assert_uint_eq(newer.head, 936);
+	ck_assert_uint_eq(newer.layout.interp_threads, 7336);
+	ck_assert_uint_eq(newer.layout.thread_id, 176);
+	ck_assert_uint_eq(newer.layout.code_first_traced, 192);
+	newer.layout.version = s.layout.version;
+	newer.layout.thread_id = s.layout.thread_id;
+	newer.layout.interp_threads = s.layout.interp_threads;
+	ck_assert_mem_eq(&newer.layout, &s.layout, sizeof s.layout);
+}
+END_TEST
+
+START_TEST(newer_ones_are_read_as_the_newest)
+{
+	uint64_t said[CPYTHON_SAID_WORDS];
+	struct cpython_shape s, newer;
+	struct err err = { 0 };
+
+	ck_assert_int_eq(cpython_layout_said(said_315, &s, &err), 0);
+	memcpy(said, said_315, sizeof said);
 	said[1] = 0x036300f0; /* 3.99 */
 	ck_assert_int_eq(cpython_layout_said(said, &newer, &err), 0);
 	ck_assert(!newer.is_known);
@@ -324,9 +445,9 @@ START_TEST(no_lie_leads_out)
 	unsigned taken = 0;
 
 	for (int i = 0; i < 300000; i++) {
-		memcpy(said, said_314, sizeof said);
+		memcpy(said, i % 4 < 2 ? said_314 : said_315, sizeof said);
 		for (int k = 0; k < 1 + i % 3; k++)
-			said[3 + rng_next(&rng) % 78] =
+			said[3 + rng_next(&rng) % 90] =
 				i % 2 ? rng_next(&rng) : rng_next(&rng) % 512;
 		if (cpython_layout_said(said, &s, NULL) < 0)
 			continue;
@@ -477,6 +598,7 @@ START_TEST(found_without_its_name_and_sections)
 }
 END_TEST
 
-UNIT_MAIN("cpython layouts", layouts_as_compiled, newer_ones_are_read_as_the_newest,
-	  others_are_refused_with_a_reason, no_lie_leads_out, loop_parts_as_their_names_say,
-	  loop_parts_of_a_split_function, found_without_its_name_and_sections)
+UNIT_MAIN("cpython layouts", layouts_as_compiled, each_has_its_own_index,
+	  newer_ones_are_read_as_the_newest, others_are_refused_with_a_reason, no_lie_leads_out,
+	  loop_parts_as_their_names_say, loop_parts_of_a_split_function,
+	  found_without_its_name_and_sections)

@@ -37,6 +37,38 @@ START_TEST(knows_the_languages)
 }
 END_TEST
 
+/* What c++filt of binutils 2.40 leaves as it is: explicit object parameters, packs by index, declarations, reflections, constraints. */
+static const char *const newer[][2] = {
+	{ "_ZNH2ns2v13BoxIiLi2EE5hot_aERS2_l",
+	  "ns::v1::Box<int, 2>::hot_a(ns::v1::Box<int, 2>&, long)" },
+	{ "_Z8first_ofIJidEEvlDyT_Lm0E", "first_of<int, double>" },
+	{ "_Z6secondIJidEEDyT_Lm1EDpT_", "second<int, double>" },
+	{ "_Z4nttpITnDaLi3EEvl", "void nttp<3>(long)" },
+	{ "_Z7by_infoILDmtyiEEvv", "void by_info<^^int>()" },
+	{ "_Z7by_infoILDmtyPKcEEvv", "void by_info<^^char const*>()" },
+	{ "_Z7by_infoILDmdm1S1aEEvv", "void by_info<^^S::a>()" },
+	{ "_Z7by_infoILDmns2NSEEvv", "void by_info<^^NS>()" },
+	{ "_Z7by_infoILDmvrN2NS1vEEEvv", "void by_info<^^NS::v>()" },
+	{ "_Z7by_infoILDmtaSt4meta4info_DmEEvv", "void by_info<^^std::meta::info>()" },
+	{ "_Z7by_autoITnDaLDmty1SEEvv", "void by_auto<^^S>()" },
+	{ "_ZN2ns3BoxIiLi2EE6middleIiQ1CITL0__EEEvT_l", "ns::Box<int, 2>::middle<...>" },
+	{ "_Z7by_infoILDmty", NULL },
+	{ "_Z7by_infoILDmtyi", NULL },
+	{ "_ZNH", NULL },
+	{ "_ZNHE", NULL },
+	{ "_ZTn", NULL },
+};
+
+START_TEST(knows_what_is_newer)
+{
+	for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) {
+		char *name = symbol_demangle(newer[i][0]);
+		ck_assert_pstr_eq(name, newer[i][1]);
+		free(name);
+	}
+}
+END_TEST
+
 START_TEST(leaves_other_names_alone)
 {
 	static const char *const plain[] = { "",
@@ -273,5 +305,5 @@ START_TEST(silent_names_end)
 }
 END_TEST
 
-UNIT_MAIN("demangle", knows_the_languages, leaves_other_names_alone, agrees_with_cxxfilt,
-	  long_names_stay, doubling_names_stay_small, silent_names_end)
+UNIT_MAIN("demangle", knows_the_languages, knows_what_is_newer, leaves_other_names_alone,
+	  agrees_with_cxxfilt, long_names_stay, doubling_names_stay_small, silent_names_end)

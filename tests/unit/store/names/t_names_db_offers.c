@@ -80,6 +80,80 @@ START_TEST(better_or_newer_wins)
 }
 END_TEST
 
+/* Names by an older reader, however much detail they have, give way to those of a newer one; where that one has none, they stay. */
+static void check_reader(uint8_t reader, uint8_t newer, bool written)
+{
+	char *dir = directory();
+	struct names_db *db = open_db_of(dir, &(struct names_db_opts){ .reader = reader });
+	struct profile *p = profile_new();
+	uint32_t frame = add_frame(p, 0, 1), other = add_frame(p, 0, 2);
+	struct names_applied applied = { 0 };
+	const struct given invented = { 1, 3, true, true }, right = { 2, 1, false, false };
+	struct profile *more = profile_new();
+
+	name_frame(more, add_frame(more, 0, 2), &invented);
+	add(db, more, 100);
+	offer(db, &invented);
+	write_all(db);
+	names_db_close(db);
+	db = open_db_of(dir, &(struct names_db_opts){ .reader = newer });
+	apply_all(db, p, &applied);
+	check_frame(p, frame, &invented);
+	offer(db, &right);
+	if (written)
+		write_all(db);
+	apply_all(db, p, &applied);
+	check_frame(p, frame, newer > reader ? &right : &invented);
+	check_frame(p, other, &invented);
+	names_applied_done(&applied);
+	profile_free(more);
+	profile_free(p);
+	names_db_close(db);
+	remove_directory(dir);
+}
+
+START_TEST(newer_readers_win)
+{
+	static const uint8_t readers[][2] = {
+		{ 2, 3 }, { 2, 4 }, { 3, 4 }, { 3, 5 }, { 2, 2 }, { 3, 3 },
+	};
+
+	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+		check_reader(readers[i][0], readers[i][1], false);
+		check_reader(readers[i][0], readers[i][1], true);
+	}
+}
+END_TEST
+
+/* They are kept as long as the days that need them. */
+START_TEST(older_names_stay_in_use)
+{
+	char *dir = directory();
+	struct names_db *db = open_db_of(dir, &(struct names_db_opts){ .reader = 2 });
+	const struct given g = { 1, 1, true, true };
+	struct names_applied applied = { 0 };
+	struct profile *p = profile_new(), *q = profile_new();
+	struct err err = { 0 };
+
+	name_frame(q, add_frame(q, 0, 1), &g);
+	add(db, q, 100);
+	write_all(db);
+	names_db_close(db);
+	db = open_db(dir, false);
+	uint32_t frame = add_frame(p, 0, 1);
+	names_db_use(db, p, 130, 0);
+	while (names_db_collect(db, 120, &err) > 0)
+		;
+	apply_all(db, p, &applied);
+	check_frame(p, frame, &g);
+	names_applied_done(&applied);
+	profile_free(p);
+	profile_free(q);
+	names_db_close(db);
+	remove_directory(dir);
+}
+END_TEST
+
 START_TEST(another_reader_sees_them)
 {
 	char *dir = directory();
@@ -289,6 +363,7 @@ START_TEST(seen_by_sets)
 }
 END_TEST
 
-UNIT_MAIN("names_db_offers", better_or_newer_wins, another_reader_sees_them,
-	  gathered_names_are_seen, offered_is_not_taken, offered_together_is_taken_once,
-	  one_place_has_many_lists, little_is_remembered, seen_by_sets)
+UNIT_MAIN("names_db_offers", better_or_newer_wins, newer_readers_win, older_names_stay_in_use,
+	  another_reader_sees_them, gathered_names_are_seen, offered_is_not_taken,
+	  offered_together_is_taken_once, one_place_has_many_lists, little_is_remembered,
+	  seen_by_sets)

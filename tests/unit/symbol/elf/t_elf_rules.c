@@ -196,6 +196,27 @@ START_TEST(one_name_per_address)
 }
 END_TEST
 
+/* clang's parts of a function have its name. */
+START_TEST(parts_are_their_function)
+{
+	static const char *const want[][2] = { { "_Z3hotv.__part.1", "hot()" },
+					       { "plain.__part.12", "plain" },
+					       { "odd.__part.", "odd.__part." },
+					       { "odd.__part.1x", "odd.__part.1x" } };
+	struct made m = make(FUNCTION(".local", "_Z3hotv.__part.1",
+				      ".skip 16") FUNCTION(".local", "plain.__part.12", ".skip 16")
+				     FUNCTION(".local", "odd.__part.", ".skip 16")
+					     FUNCTION(".local", "odd.__part.1x", ".skip 16"));
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct symbol sym;
+		ck_assert(symbol_lookup(m.s, m.text + 16 + 16 * i, &sym));
+		ck_assert_str_eq(sym.linkage, want[i][0]);
+		ck_assert_str_eq(sym.name, want[i][1]);
+	}
+	unmake(&m);
+}
+END_TEST
+
 START_TEST(names_are_demangled_and_cut)
 {
 	char source[80000] = FUNCTION(".globl", "_ZN1a1bEv", ".skip 16") "n";
@@ -486,6 +507,6 @@ END_TEST
 #define ONLY_X86_64
 #endif
 UNIT_MAIN("elf_rules", sizes_are_ends, assembly_labels, exported_symbols_without_size,
-	  nested_functions, one_name_per_address, names_are_demangled_and_cut, big_endian,
-	  versions_are_dropped, no_section_headers, odd_files, cut_files, changed_files,
-	  absurd_tables, files_shrink_while_open ONLY_X86_64)
+	  nested_functions, one_name_per_address, parts_are_their_function,
+	  names_are_demangled_and_cut, big_endian, versions_are_dropped, no_section_headers,
+	  odd_files, cut_files, changed_files, absurd_tables, files_shrink_while_open ONLY_X86_64)
