@@ -46,10 +46,12 @@ enum walk_end {
 	WALK_KERNEL =
 		10, /* user space only: no frame pointer, and a kernel that cannot run our walk */
 	WALK_LOST = 11, /* user space only: the ring had no room for the addresses */
-	WALK_EXEC = 12, /* a wait inside an exec: the program that called it is gone */
+	/* inside an exec or exit that has released the memory with the stack: nothing is missing */
+	WALK_EXEC = 12,
 	WALK_TIME = 13, /* took too long: interrupts are off during the walk */
 	WALK_NO_ROOM =
 		14, /* walked by frame pointers only: no room for the mappings of the process */
+	WALK_EXIT = 15,
 	WALK_ENDS
 };
 
@@ -194,8 +196,9 @@ enum counter {
 	COUNT_TARGETS_FULL,    /* children that could not be followed */
 	COUNT_STACKS,          /* stack contents sent */
 	COUNT_RAW,             /* samples sent with their stack */
-	/* samples that should have been: beyond the rate, or the ring was full */
-	COUNT_RAW_REFUSED,
+	/* samples that should have been: the ring was half full, or copies took too long */
+	COUNT_RAW_NO_ROOM,
+	COUNT_RAW_NO_TIME,
 	COUNT_BY_TABLE,       /* frames whose caller was found by a rule */
 	COUNT_BY_FP,          /* … by the frame pointer */
 	COUNT_WAITS_SAMPLED,  /* not sent: other waits stand for them */
@@ -205,6 +208,7 @@ enum counter {
 	COUNT_PYTHON_UNREAD,  /* stacks with unreadable Python frames */
 	COUNT_TRACES_UNREAD,  /* samples whose thread has an unreadable span (bpf/trace.h) */
 	COUNT_CYCLES_GONE_NS, /* busy time of CPUs without a tick of cycles */
+	COUNT_RUN_NS,         /* time in these programs, except at switches (off_cpu.h) */
 	COUNTERS
 };
 

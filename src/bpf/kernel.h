@@ -42,8 +42,24 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
+struct super_block {
+	unsigned int s_dev;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	unsigned int i_generation;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
 struct mm_struct {
 	unsigned long start_code;
+	unsigned long start_stack; /* of its main thread, when its program began */
+	struct file *exe_file;
 	int map_count;
 	struct uprobes_state uprobes_state;
 };
@@ -120,7 +136,8 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 enum {
-	TASK_PF_IO_WORKER = 0x10,     /* include/linux/sched.h, since 5.12 */
+	TASK_PF_EXITING = 0x4,        /* include/linux/sched.h, as the others */
+	TASK_PF_IO_WORKER = 0x10,     /* since 5.12 */
 	TASK_PF_USER_WORKER = 0x4000, /* since 6.4 */
 	TASK_PF_KTHREAD = 0x200000,
 	TASK_PF_NO_USER = TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER,

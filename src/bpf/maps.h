@@ -71,10 +71,10 @@ struct scratch {
 	__u64 user_hash;
 	__u64 python; /* nonzero: Python frames still need their places */
 	__u64 python_woke_ns;
-	__u64 raw_since_ns;
+	__u64 raw_since_ns, raw_spent_ns;
 	__u64 walk_until_ns;
-	__u32 raw_sent;
 	__u32 index; /* of this scratch */
+	__u32 raw_bytes;
 	/* For waits. */
 	struct wait_info wait;
 	struct quanta quanta;
@@ -242,6 +242,12 @@ static __always_inline void add(__u32 which, __u64 more)
 static __always_inline void count(__u32 which)
 {
 	add(which, 1);
+}
+
+/* The time of a program's run. */
+static __always_inline void count_run(__u64 since_ns)
+{
+	add(COUNT_RUN_NS, bpf_ktime_get_ns() - since_ns);
 }
 
 #endif

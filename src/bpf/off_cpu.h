@@ -315,8 +315,7 @@ static __always_inline int switched(int preempted, struct task_struct *prev,
 	set_blind(s, 0);
 	leave(prev, preempted, prev_state, now_ns);
 	come(next, now_ns);
-	if (has_windows)
-		count_switch(now_ns);
+	count_switch(now_ns);
 	return 0;
 }
 
@@ -388,6 +387,7 @@ int BPF_PROG(off_switched, int is_switch)
 	now_ns = bpf_ktime_get_ns();
 	end_stack(task, s, now_ns);
 	send_wait_with(task, s, now_ns);
+	count_run(now_ns);
 	return 0;
 }
 
@@ -417,6 +417,7 @@ int BPF_PROG(off_sys_exit, struct pt_regs *regs, long ret)
 	now_ns = bpf_ktime_get_ns();
 	send_user_part(task, s, h, now_ns);
 	send_held(task, s, h, now_ns);
+	count_run(now_ns);
 	return 0;
 }
 
@@ -565,6 +566,7 @@ int BPF_PROG(off_waking, struct task_struct *task)
 	bpf_get_current_comm(t->waker_comm, sizeof t->waker_comm);
 	if (want_waker_stacks)
 		t->waker_hash = waker_stack(ctx, current_task(), now_ns);
+	count_run(now_ns);
 	return 0;
 }
 

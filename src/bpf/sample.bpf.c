@@ -8,6 +8,7 @@
 #include "bpf/cpython_walk.h"
 #include "bpf/cycle_clock.h"
 #include "bpf/off_cpu.h"
+#include "bpf/programs.h"
 #include "bpf/stack.h"
 #include "bpf/targets.h"
 #include "bpf/threads.h"
@@ -16,9 +17,9 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Programs that keep the walker's address spaces and the targets up to date. space_fork is loaded
- * when there are tables, space_exec and space_exit always, the follow programs when there are pids
- * or tids to follow. They are raw tracepoints, so they also work on a kernel without BTF
- * (--btf). */
+ * when there are tables, space_exec, space_exit and program_begins always, the follow programs when
+ * there are pids or tids to follow. They are raw tracepoints, so they also work on a kernel without
+ * BTF (--btf). */
 
 /* --- address spaces that begin and end -------------------------------------------------------- */
 
@@ -39,22 +40,30 @@ static __always_inline void forget_space(__u32 tgid)
 }
 
 /* A child has its parent's mappings. */
-SEC("raw_tp/sched_process_fork")
-int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline void fork_space(struct task_struct *parent, struct task_struct *child)
 {
 	__u32 parent_tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
 	struct space_process *p;
 	struct space_process copy;
 
 	if (parent_tgid == child_tgid)
-		return 0;
+		return;
 	p = bpf_map_lookup_elem(&processes, &parent_tgid);
 	if (!p)
-		return 0;
+		return;
 	copy = *p;
 	if (copy.has_python)
 		fork_python(parent_tgid, child_tgid);
 	bpf_map_update_elem(&processes, &child_tgid, &copy, BPF_ANY);
+}
+
+SEC("raw_tp/sched_process_fork")
+int BPF_PROG(space_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	fork_space(parent, child);
+	count_run(now_ns);
 	return 0;
 }
 
@@ -66,11 +75,13 @@ SEC("raw_tp/task_rename")
 int BPF_PROG(space_exec, struct task_struct *task)
 {
 	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+	__u64 now_ns = bpf_ktime_get_ns();
 
-	if (!BPF_CORE_READ(task, mm) || BPF_CORE_READ(task, mm, start_code))
+	if (!is_in_exec(task))
 		return 0;
 	forget_space(tgid);
 	python_forget(tid);
+	count_run(now_ns);
 	return 0;
 }
 
@@ -84,10 +95,12 @@ SEC("raw_tp/sched_process_exit")
 int BPF_PROG(space_exit, struct task_struct *task)
 {
 	__u32 tgid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+	__u64 now_ns = bpf_ktime_get_ns();
 
 	python_forget(tid);
 	if (is_last_thread(task))
 		forget_space(tgid);
+	count_run(now_ns);
 	return 0;
 }
 
@@ -173,6 +186,7 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 				       __u32 tgid, __u64 now_ns, int plain)
 {
 	__u64 *regs = s->walk.regs;
+	__u32 end;
 	int in_user;
 
 	s->head = (struct event_stack){ .kind = EVENT_STACK, .walk_end = WALK_NO_USER };
@@ -186,6 +200,11 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 	}
 	if (!want_user)
 		return;
+	end = in_user ? 0 : end_without_memory((struct task_struct *)bpf_get_current_task());
+	if (end) {
+		s->head.walk_end = end;
+		return;
+	}
 	if (plain) {
 		if (in_user || has_user_side())
 			walk_by_helper(ctx, s);
@@ -253,7 +272,7 @@ static __always_inline void send_sample(struct event_sample *ev)
 		count(COUNT_RING_FULL);
 }
 
-static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
+static __always_inline int take_sample(struct bpf_perf_event_data *ctx, __u64 now_ns, int plain)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct event_sample ev = { .kind = EVENT_SAMPLE };
@@ -262,8 +281,6 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 
 	ev.tid = (__u32)pid_tgid;
 	ev.tgid = pid_tgid >> 32;
-	if (ev.tid == 0)
-		return 0; /* idle */
 	ev.periods = periods_of_tick(ctx);
 	if (!ev.periods)
 		return 0;
@@ -273,7 +290,7 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 	s = scratch_for(SCRATCH_SAMPLE);
 	if (!s)
 		return 0;
-	ev.time_ns = bpf_ktime_get_ns();
+	ev.time_ns = now_ns;
 	ev.cpu = bpf_get_smp_processor_id();
 	ev.cgroup_id = bpf_get_current_cgroup_id();
 	ev.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
@@ -290,6 +307,17 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 		send_stack(s, n, FROM_SAMPLER);
 	}
 	send_sample(&ev);
+	return 0;
+}
+
+static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!(__u32)bpf_get_current_pid_tgid())
+		return 0; /* idle */
+	take_sample(ctx, now_ns, plain);
+	count_run(now_ns);
 	return 0;
 }
 

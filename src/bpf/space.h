@@ -36,7 +36,8 @@ struct space_mapping {
 	__u32 table;      /* index of the table; 0: it has none */
 };
 
-/* An image of at least this age has all mappings: addresses outside of them are not code. */
+/* An image has all mappings if it is at least this old, and the number of mappings has not changed
+ * for as long: addresses outside of them are not code. */
 #define SPACE_SETTLED_NS 1000000000ull
 #define SPACE_NO_ROOM    (~0u)
 struct space_process {
@@ -44,6 +45,9 @@ struct space_process {
 	__u64 sent_ns;    /* CLOCK_MONOTONIC */
 	__u32 n_maps;     /* SPACE_NO_ROOM: its image did not fit */
 	__u32 has_python; /* it has an entry in cpython_processes (bpf/cpython_walk.h) */
+	/* Written by the walker: the number of all mappings, and when it was first seen. */
+	__u64 counted_ns;
+	__u32 count, unused;
 };
 
 struct space_block_key {

@@ -8,6 +8,29 @@
 #include "bpf/cpython_place.h"
 #include "bpf/unwind.h"
 
+/* --- tasks whose user stack is gone ----------------------------------------------------------- */
+
+/* An exec that has released the old memory and does not run the new program yet. */
+static __always_inline int is_in_exec(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	return mm && !BPF_CORE_READ(mm, start_code);
+}
+
+/* Returns why the task has no user stack, although it ran a program: WALK_EXEC, or WALK_EXIT, which
+ * has released its memory. 0: it has one, or never had. */
+static __always_inline __u32 end_without_memory(struct task_struct *task)
+{
+	__u32 flags = BPF_CORE_READ(task, flags);
+
+	if (flags & TASK_PF_NO_USER)
+		return 0;
+	if (!BPF_CORE_READ(task, mm))
+		return flags & TASK_PF_EXITING ? WALK_EXIT : 0;
+	return is_in_exec(task) ? WALK_EXEC : 0;
+}
+
 /* --- what the walk needs ---------------------------------------------------------------------- */
 
 static __always_inline struct scratch *scratch_of(struct walk *w)
@@ -234,6 +257,19 @@ static __always_inline int has_new_image(__u32 tgid, __u64 image)
 	return !p || p->image != image;
 }
 
+/* Whether the image is likely to have all mappings of the current process. */
+static __always_inline int is_settled(struct space_process *p, __u64 now_ns)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u32 count = (__u32)BPF_CORE_READ(task, mm, map_count);
+
+	if (p->count != count) {
+		p->count = count;
+		p->counted_ns = now_ns;
+	}
+	return now_ns - p->sent_ns > SPACE_SETTLED_NS && now_ns - p->counted_ns > SPACE_SETTLED_NS;
+}
+
 static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
 {
 	struct walk *w = &s->walk;
@@ -250,7 +286,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	s->walk_until_ns = bpf_ktime_get_ns() + max_walk_ns;
 	s->has_window = 0;
 	s->user_hash = HASH_SEED;
-	w->settled = p && now_ns - p->sent_ns > SPACE_SETTLED_NS;
+	w->settled = p && is_settled(p, now_ns);
 	is_cut = begin_python(s, p, tgid, now_ns);
 	walk_begin(w);
 	if (w->regs[PT_CS] == X86_USER32_CS) {
@@ -361,20 +397,41 @@ static __always_inline int ring_has_room(const enum sender from, __u64 bytes)
 
 /* --- a sample with its stack ------------------------------------------------------------------ */
 
-/* The limit per second and CPU. None are sent while the ring is half full: other samples need the
+/* Copies take at most RAW_SPEND_NS of a second on each CPU: some hundred of them, more than the
+ * default rate has samples. None are sent while the ring is half full: other samples need the
  * room. */
-enum { RAW_PER_SECOND = 500 };
-enum { RAW_PIECE = 512, RAW_PAGE = 4096, RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
+enum { RAW_SPEND_NS = 50000000 };
+enum { RAW_PIECE = 2048, RAW_PART = 512, RAW_PAGE = 4096 };
+enum { RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
+/* Above the place where a program's main thread begins are its arguments. A step reads no more of
+ * them than this. */
+enum { RAW_ABOVE = 256 };
 
 static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns, const enum sender from)
 {
 	if (now_ns - s->raw_since_ns > 1000000000) {
 		s->raw_since_ns = now_ns;
-		s->raw_sent = 0;
+		s->raw_spent_ns = 0;
 	}
-	if (bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) >= wake_bytes_of(from))
+	if (bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) >= wake_bytes_of(from)) {
+		count(COUNT_RAW_NO_ROOM);
 		return 0;
-	return s->raw_sent++ < RAW_PER_SECOND;
+	}
+	if (s->raw_spent_ns > RAW_SPEND_NS) {
+		count(COUNT_RAW_NO_TIME);
+		return 0;
+	}
+	return 1;
+}
+
+/* How much of the stack there is to copy: up to where the main thread began. Other threads' stacks
+ * have no end that is known here. */
+static __always_inline __u32 raw_wanted(const struct walk *w)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 bytes = BPF_CORE_READ(task, mm, start_stack) + RAW_ABOVE - w->regs[PT_SP];
+
+	return bytes < RAW_MAX_STACK ? bytes : RAW_MAX_STACK;
 }
 
 /* Whether a stack of more than this many bytes can be read. */
@@ -402,8 +459,17 @@ static __always_inline void patch_copies(struct event_raw *raw, const struct scr
 	patch_copy(raw, s->inner_at, sp, s->inner_word, room);
 }
 
-/* room is a constant, as the ring requires. An unreadable piece is left as zeros: a page that was
- * never touched. */
+/* Copies a piece of the stack in parts, since some of it cannot be read: it crosses the end of the
+ * stack, or a page that was never touched. What is unreadable is left as zeros. */
+static __always_inline void copy_parts(struct event_raw *raw, __u32 at, __u64 sp)
+{
+	for (__u32 part = 0; part < RAW_PIECE; part += RAW_PART)
+		if (!bpf_probe_read_user(raw->stack + at + part, RAW_PART,
+					 (void *)(sp + at + part)))
+			raw->stack_bytes = at + part + RAW_PART;
+}
+
+/* room is a constant, as the ring requires. */
 static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
 				    struct walk *w, const __u32 room, const enum sender from)
 {
@@ -423,10 +489,14 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 	raw->ev.sample.gpu_call = raw->call_sp != 0;
 	__builtin_memcpy(raw->regs, w->regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
-	for (__u32 i = 0; i < room / RAW_PIECE; i++)
-		if (!bpf_probe_read_user(raw->stack + i * RAW_PIECE, RAW_PIECE,
-					 (void *)(sp + i * RAW_PIECE)))
-			raw->stack_bytes = (i + 1) * RAW_PIECE;
+	for (__u32 at = 0; at < room; at += RAW_PIECE) {
+		if (at >= LOAD(scratch_of(w)->raw_bytes))
+			break;
+		if (bpf_probe_read_user(raw->stack + at, RAW_PIECE, (void *)(sp + at)))
+			copy_parts(raw, at, sp);
+		else
+			raw->stack_bytes = at + RAW_PIECE;
+	}
 	patch_copies(raw, scratch_of(w), sp, room);
 	bpf_ringbuf_submit(raw, wake_flags(from, 4));
 	count(COUNT_SAMPLES);
@@ -434,19 +504,35 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 	return 1;
 }
 
+/* Sends it with the smallest constant room that holds the stack. */
+static __always_inline int send_fitting(const struct event_sample *ev, const struct wait_info *wait,
+					struct scratch *s, const enum sender from)
+{
+	struct walk *w = &s->walk;
+	__u32 bytes = raw_wanted(w);
+
+	STORE(s->raw_bytes, bytes);
+	if (bytes > RAW_MIDDLE && (is_deeper(w, RAW_MIDDLE) || is_deeper(w, RAW_MAX_STACK / 2)))
+		return send_raw(ev, wait, w, RAW_MAX_STACK, from);
+	if (bytes > RAW_SMALL && is_deeper(w, RAW_SMALL))
+		return send_raw(ev, wait, w, RAW_MIDDLE, from);
+	return send_raw(ev, wait, w, RAW_SMALL, from);
+}
+
 static __always_inline int send_with_stack(const struct event_sample *ev,
 					   const struct wait_info *wait, struct scratch *s,
 					   const enum sender from)
 {
-	struct walk *w = &s->walk;
+	__u64 begun_ns = bpf_ktime_get_ns();
+	int is_sent;
 
-	if (!raw_allowed(s, ev->time_ns, from))
+	if (!raw_allowed(s, begun_ns, from))
 		return 0;
-	if (is_deeper(w, RAW_MIDDLE) || is_deeper(w, RAW_MAX_STACK / 2))
-		return send_raw(ev, wait, w, RAW_MAX_STACK, from);
-	if (is_deeper(w, RAW_SMALL))
-		return send_raw(ev, wait, w, RAW_MIDDLE, from);
-	return send_raw(ev, wait, w, RAW_SMALL, from);
+	is_sent = send_fitting(ev, wait, s, from);
+	if (!is_sent)
+		count(COUNT_RAW_NO_ROOM);
+	s->raw_spent_ns += bpf_ktime_get_ns() - begun_ns;
+	return is_sent;
 }
 
 /* Prepares the part that is sent as a normal stack: the kernel part, and Python frames with groups
@@ -480,7 +566,6 @@ static __always_inline int sample_raw(struct event_sample *ev, const struct wait
 			send_stack(s, n, from);
 		return 1;
 	}
-	count(COUNT_RAW_REFUSED);
 	s->head.flags &= ~STACK_PYTHON_GROUPS;
 	s->head.n_user = n_user;
 	s->head.n_python = n_python;

@@ -78,11 +78,11 @@ static __always_inline int copy_page(struct task_struct *task, struct event_raw 
 		raw->stack_bytes = at + RAW_PAGE;
 		return 1;
 	}
-	for (__u32 i = 0; i < RAW_PAGE / RAW_PIECE; i++) {
-		if (copy_from(task, raw->stack + at + i * RAW_PIECE, RAW_PIECE,
-			      from + i * RAW_PIECE, sleepable))
+	for (__u32 i = 0; i < RAW_PAGE / RAW_PART; i++) {
+		if (copy_from(task, raw->stack + at + i * RAW_PART, RAW_PART, from + i * RAW_PART,
+			      sleepable))
 			break;
-		raw->stack_bytes = at + (i + 1) * RAW_PIECE;
+		raw->stack_bytes = at + (i + 1) * RAW_PART;
 	}
 	return 0;
 }

@@ -48,14 +48,6 @@ static __always_inline int user_regs(struct task_struct *task, __u64 *regs)
 	return regs[PT_IP] != 0;
 }
 
-/* An exec that has released the old memory and does not run the new program yet. */
-static __always_inline int is_in_exec(struct task_struct *task)
-{
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-
-	return mm && !BPF_CORE_READ(mm, start_code);
-}
-
 static __always_inline void note_syscall(struct scratch *s)
 {
 	if (regs_in_syscall(s->walk.regs))
@@ -75,13 +67,14 @@ __weak int walk_of_wait(__u32 index, __u32 tgid, __u64 now_ns)
 /* Adds the user part of the current task after the kernel part, and its span. */
 static __always_inline void end_stack(struct task_struct *task, struct scratch *s, __u64 now_ns)
 {
-	__u32 tgid = BPF_CORE_READ(task, tgid);
+	__u32 tgid = BPF_CORE_READ(task, tgid), end;
 
 	if (!user_regs(task, s->walk.regs))
 		return;
 	note_syscall(s);
-	if (is_in_exec(task)) {
-		s->head.walk_end = WALK_EXEC;
+	end = end_without_memory(task);
+	if (end) {
+		s->head.walk_end = end;
 		return;
 	}
 	take_trace(s, tgid);

@@ -37,7 +37,7 @@ enum {
  * calls of programs that start just then. A recording with an end has no such limit. */
 enum { SIDE_SHARE = 300, SIDE_SHARE_MOST = 10, SIDE_SMALL_CPUS = 16, SIDE_SAVED_NS = 2000000000 };
 
-enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
+enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4, TAG_PROGRAMS = 5 };
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -94,6 +94,13 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static void on_runtime(void *ctx, uint32_t pid)
+{
+	struct collector *c = ctx;
+
+	program_news_urgent(c->programs, pid);
+}
+
 static int open_parts(struct collector *c, struct err *err)
 {
 	const struct sampler_opts *opts = &c->opts.sampler;
@@ -110,6 +117,8 @@ static int open_parts(struct collector *c, struct err *err)
 		.helper_frames = helper_max_frames(),
 		.copy_again = sampler_copy_again,
 		.copy_ctx = c->sampler,
+		.on_runtime = on_runtime,
+		.runtime_ctx = c,
 	};
 	struct space_maps maps;
 	struct runtime_maps runtimes;
@@ -133,6 +142,9 @@ static int open_parts(struct collector *c, struct err *err)
 	rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
 	if (!rc)
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
+	if (!rc)
+		rc = sampler_watch_programs(c->sampler, c->epoll_fd, TAG_PROGRAMS, &c->programs,
+					    err);
 	if (!rc)
 		rc = side_band_open(c->epoll_fd, TAG_SIDE, pages, &c->side, err);
 	if (!rc && opts->target == TARGET_PID && !opts->wait_exec)
@@ -301,7 +313,10 @@ static int wait_ms(const struct collector *c, int timeout_ms)
 	uint64_t next_ns = sync_ns < c->next_read_ns ? sync_ns : c->next_read_ns;
 	uint64_t gpu_ns = collect_gpu_due_ns(&c->gpu);
 	uint64_t window_ns = sampler_window_due_ns(c->sampler);
+	uint64_t look_ns = collector_look_due_ns(c);
 
+	if (look_ns < next_ns)
+		next_ns = look_ns;
 	if (gpu_ns < next_ns)
 		next_ns = gpu_ns;
 	if (window_ns < next_ns)
@@ -319,7 +334,7 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 
 	collector_begin_wait(c);
 	int n = epoll_wait(c->epoll_fd, events, 8, wait_ms(c, timeout_ms));
-	bool side = false, tables = false;
+	bool side = false, tables = false, programs = false;
 
 	if (n < 0 && errno != EINTR)
 		return err_set(err, errno, "cannot wait for events: %s", strerror(errno));
@@ -330,9 +345,17 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 			tables = true;
 		else if (events[i].data.u64 == TAG_SIDE)
 			side = true;
+		else if (events[i].data.u64 == TAG_PROGRAMS)
+			programs = true;
 	}
-	if (side && side_band_is_urgent(c->side)) {
+	if (programs) {
+		collector_read_programs(c, timeout_ms);
+		collector_charge_wake(c);
+	} else if (side && side_band_is_urgent(c->side)) {
 		collector_read_burst(c, timeout_ms);
+		collector_charge_wake(c);
+	} else if (clock_mono_ns() >= collector_look_due_ns(c)) {
+		collector_look(c);
 		collector_charge_wake(c);
 	} else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
 		resolve_sync(c->resolver);
@@ -568,7 +591,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.frames_by_fp = s.counters[COUNT_BY_FP],
 		.raw = s.counters[COUNT_RAW],
 		.raw_bytes = s.raw_bytes,
-		.raw_refused = s.counters[COUNT_RAW_REFUSED],
+		.raw_no_room = s.counters[COUNT_RAW_NO_ROOM],
+		.raw_no_time = s.counters[COUNT_RAW_NO_TIME],
 		.tables = r.tables.tables,
 		.table_bytes = r.tables.bytes,
 		.tables_evicted = r.tables.evicted,
@@ -606,6 +630,7 @@ void collect_free(struct collector *c)
 		return;
 	collect_gpu_done(&c->gpu);
 	resolver_free(c->resolver); /* has rows in the sampler's maps */
+	program_news_close(c->programs);
 	sampler_close(c->sampler);
 	side_band_close(c->side);
 	order_done(&c->order);

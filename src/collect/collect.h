@@ -49,8 +49,9 @@ struct collect_stats {
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end (collect/kernel/walk_end.h) */
 	uint64_t lost; /* samples so far; the reasons are in the sink's meta after collect_stop */
 	uint64_t ring_bytes, kernel_map_bytes;
-	uint64_t read_bytes;       /* written by the kernel for samples and stacks */
-	uint64_t bpf_ns, bpf_runs; /* 0 unless kernel.bpf_stats_enabled */
+	uint64_t read_bytes; /* written by the kernel for samples and stacks */
+	uint64_t bpf_ns;     /* time of BPF programs, except probes of GPU libraries */
+	uint64_t bpf_runs;   /* 0 unless kernel.bpf_stats_enabled */
 	uint32_t cpus, processes, objects;
 	struct name_failures names; /* after collect_symbolize */
 	/* CPU time spent on kernel names, and how often kernel symbols were read for
@@ -65,8 +66,9 @@ struct collect_stats {
 	const char *walker;    /* "unwind tables", "frame pointers" or "frame pointers (helper)" */
 	uint64_t frames_by_table, frames_by_fp;
 	uint64_t raw, raw_bytes; /* samples walked in user space; of read_bytes */
-	uint64_t raw_refused;    /* could not be: too many, or the ring too full */
-	uint32_t tables;         /* in the kernel */
+	/* Could not be: the ring was too full, or copying stacks took too long. */
+	uint64_t raw_no_room, raw_no_time;
+	uint32_t tables; /* in the kernel */
 	uint64_t table_bytes, tables_evicted,
 		tables_refused; /* refused: larger than all table memory */
 	const char *wait_hook;  /* "sched_exit_tp" or "sys_exit"; NULL: waits are not recorded */

@@ -15,6 +15,10 @@ enum {
 	SIDE_WAKE_NS = 20000000, /* must be saved before records wake the reader again */
 };
 
+/* A program has mapped its libraries some ms after it began; what it opens later is known, or read
+ * with the samples. */
+enum { LOOK_FIRST_NS = 2000000, LOOK_LAST_NS = 60000000, LOOK_GROWS = 3 };
+
 /* How long, and how many bytes of, samples with stack copies wait for tables. */
 #define RAW_WAIT_NS 10000000000ull
 enum { RAW_WAIT_BYTES = 8 << 20 };
@@ -80,7 +84,8 @@ static void on_side(void *ctx, const struct side_record *r)
 {
 	struct collector *c = ctx;
 
-	collect_gpu_seen(&c->gpu, r);
+	if (collect_gpu_seen(&c->gpu, r))
+		program_news_urgent(c->programs, r->pid);
 	resolve_seen(c->resolver, r);
 	order_add_side(&c->order, r);
 }
@@ -128,6 +133,12 @@ void collector_charge_wake(struct collector *c)
 		allowance_spend(&c->side_time, all_ns - c->side_taken_ns);
 }
 
+static void set_quiet(struct collector *c, bool quiet)
+{
+	side_band_quiet(c->side, quiet);
+	program_news_quiet(c->programs, quiet);
+}
+
 /* A process that maps and forks without end must not take more of our time than others: records
  * beyond the budget are dropped. Their processes are looked up in /proc when a sample meets
  * them. */
@@ -136,9 +147,9 @@ static void read_side(struct collector *c)
 	int64_t left_ns = allowance_left(&c->side_time, clock_mono_ns());
 
 	if (left_ns <= 0)
-		side_band_quiet(c->side, true);
+		set_quiet(c, true);
 	else if (left_ns > SIDE_WAKE_NS)
-		side_band_quiet(c->side, false);
+		set_quiet(c, false);
 	begin_side(c);
 	if (left_ns > 0)
 		side_band_drain(c->side, on_side, c);
@@ -171,6 +182,27 @@ void collector_read_burst(struct collector *c, int timeout_ms)
 		end_side(c);
 		pause_ns(c, ns);
 	}
+	read_side(c);
+}
+
+void collector_read_programs(struct collector *c, int timeout_ms)
+{
+	program_news_take(c->programs);
+	collector_read_burst(c, timeout_ms);
+	program_news_learn(c->programs);
+	c->look_wait_ns = LOOK_FIRST_NS;
+	c->look_ns = clock_mono_ns() + c->look_wait_ns;
+}
+
+uint64_t collector_look_due_ns(const struct collector *c)
+{
+	return c->look_ns ? c->look_ns : UINT64_MAX;
+}
+
+void collector_look(struct collector *c)
+{
+	c->look_wait_ns *= LOOK_GROWS;
+	c->look_ns = c->look_wait_ns <= LOOK_LAST_NS ? clock_mono_ns() + c->look_wait_ns : 0;
 	read_side(c);
 }
 

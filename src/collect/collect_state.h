@@ -6,6 +6,7 @@
 #include "collect/collect.h"
 #include "collect/gpu/collect_gpu.h"
 #include "collect/kernel/missing.h"
+#include "collect/kernel/program_news.h"
 #include "collect/kernel/sampler.h"
 #include "collect/resolve/order.h"
 #include "collect/resolve/resolve.h"
@@ -17,6 +18,7 @@ struct collector {
 	struct sink *sink;
 	struct sampler *sampler;
 	struct side_band *side;
+	struct program_news *programs;
 	struct resolver *resolver;
 	struct helper *helper;
 	struct proc_reader *reader;
@@ -29,6 +31,7 @@ struct collector {
 	int epoll_fd;
 	int64_t side_pause_ns;
 	uint64_t started_ns, stopped_ns, next_read_ns, next_cpus_ns, next_pause_ns;
+	uint64_t look_ns, look_wait_ns; /* next look at what a new program maps; 0: none */
 	uint64_t reported_ns; /* when thread times were last requested; 0: they were not */
 	uint64_t cut_ns;      /* up to when the last cut reported pending waits */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
@@ -42,6 +45,12 @@ struct collector {
 
 /* Reads mappings and what comes right after them; waits at most timeout_ms (negative: no limit). */
 void collector_read_burst(struct collector *c, int timeout_ms);
+
+/* The same where a program has begun that is not known, and later, in looks at growing distances,
+ * what it maps while it starts. */
+void collector_read_programs(struct collector *c, int timeout_ms);
+uint64_t collector_look_due_ns(const struct collector *c); /* UINT64_MAX: never */
+void collector_look(struct collector *c);
 
 /* A wakeup costs as much as the reading itself. Charges all CPU time since collector_begin_wait,
  * which is called before the wait, to the side band. */

@@ -22,7 +22,7 @@ struct summary {
 	struct tree *tree;
 	struct top_table top;
 	uint64_t lost;
-	double own_percent; /* of one CPU, while sampling */
+	double own_percent, own_bpf_percent; /* of one CPU, while sampling */
 };
 
 static double percent(double part, double whole)
@@ -203,7 +203,9 @@ static void add_cost(struct buf *b, const struct summary *s)
 	const struct profile_meta *m = &s->r->profile->meta;
 	buf_adds(b, "  self  ");
 	fmt_duration(b, m->own_cpu_ns);
-	buf_addf(b, " of CPU time, %.1f %% of a CPU while recording; peak memory ", s->own_percent);
+	buf_addf(b, " of CPU time, %.1f %% of a CPU while recording, and %.1f %% in BPF programs",
+		 s->own_percent, s->own_bpf_percent);
+	buf_adds(b, "; peak memory ");
 	fmt_bytes(b, m->own_peak_bytes);
 	buf_addc(b, '\n');
 }
@@ -333,9 +335,12 @@ static void add_unwinding(struct buf *b, const struct collect_stats *st)
 			 "; %" PRIu64 " tables went for want of room, %" PRIu64
 			 " had none: see --unwind-memory",
 			 st->tables_evicted, st->tables_refused);
-	if (st->raw_refused)
-		buf_addf(b, "; %" PRIu64 " samples came too early for their tables",
-			 st->raw_refused);
+	if (st->raw_no_room + st->raw_no_time)
+		buf_addf(b,
+			 "; %" PRIu64 " samples came too early for their tables, without a copy "
+			 "of their stack: the ring was full for %" PRIu64
+			 ", copying took too long for %" PRIu64,
+			 st->raw_no_room + st->raw_no_time, st->raw_no_room, st->raw_no_time);
 	for (uint32_t end = 0; end < WALK_ENDS; end++) {
 		if (!walk_end_reason(end) || !st->ends[end])
 			continue;
@@ -493,7 +498,7 @@ static void put_unwinding(struct json *j, const struct collect_stats *st)
 	json_key_u64(j, "frames_by_frame_pointer", st->frames_by_fp);
 	json_key_u64(j, "walked_in_user_space", st->raw);
 	json_key_u64(j, "walked_in_user_space_bytes", st->raw_bytes);
-	json_key_u64(j, "not_walked_in_user_space", st->raw_refused);
+	json_key_u64(j, "not_walked_in_user_space", st->raw_no_room + st->raw_no_time);
 	json_key_u64(j, "unwind_tables", st->tables);
 	json_key_u64(j, "unwind_table_bytes", st->table_bytes);
 	json_key_u64(j, "unwind_tables_evicted", st->tables_evicted);
@@ -587,6 +592,7 @@ int summary_print(struct recording *r)
 		.lost = profile_lost_samples(r->profile),
 		.own_percent =
 			percent(r->end_cpu_ns - r->start_cpu_ns, r->end_mono_ns - r->start_mono_ns),
+		.own_bpf_percent = percent(r->stats.bpf_ns, r->end_mono_ns - r->start_mono_ns),
 	};
 	struct tree_opts opts = { .type = profile_pick_type(r->profile, NULL) };
 	if (opts.type == UINT32_MAX || tree_build(r->profile, &opts, &s.tree, NULL) < 0)

@@ -257,18 +257,19 @@ static void add_mapped(struct collect_gpu *g, const struct side_record *r)
 	close(fd);
 }
 
-void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
+bool collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
 {
 	bool is_wanted = r->kind == SIDE_MMAP && r->name && gpu_probes_want(r->name);
 
 	if (is_wanted && device_is_far(r->pid, r->maj, r->min))
-		return; /* placing a probe would wait for its file system */
+		return false; /* placing a probe would wait for its file system */
 	if (g->probes && is_wanted && may_be_target(g, r->pid) && !is_kept_for_other(g, r->pid))
 		add_mapped(g, r);
 	if (g->time && r->kind == SIDE_MMAP && gpu_time_wants(r->name))
 		found_program(g, r->pid);
 	if (g->time && r->kind == SIDE_COMM && r->exec)
 		gpu_time_exec(g->time, r->pid, clock_mono_ns());
+	return g->probes && is_wanted;
 }
 
 void collect_gpu_applied(struct collect_gpu *g, const struct side_record *r)

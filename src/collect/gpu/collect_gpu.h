@@ -42,7 +42,8 @@ void collect_gpu_done(struct collect_gpu *g);
 
 /* Finds what already runs. */
 void collect_gpu_start(struct collect_gpu *g);
-void collect_gpu_seen(struct collect_gpu *g, const struct side_record *r);
+/* Returns whether the process has mapped a library that is watched. */
+bool collect_gpu_seen(struct collect_gpu *g, const struct side_record *r);
 /* The same in time order, after the resolver has handled the record. */
 void collect_gpu_applied(struct collect_gpu *g, const struct side_record *r);
 /* Finds the programs and libraries of all processes that the resolver knows. Call it when the

@@ -58,8 +58,16 @@ const struct kernel_type_row kernel_type_rows[] = {
 	FIELD("signal_struct.live.counter", U32, COPIED,          BASE, BASE),
 
 	/* Its memory. xol_area: CONFIG_UPROBES. */
-	FIELD("mm_struct.map_count",    S32,     COPIED,          BASE | WAITS | GPU, BASE),
+	FIELD("mm_struct.map_count",    S32,     COPIED,
+	      BASE | WAITS | WAKERS | GPU, BASE),
 	FIELD("mm_struct.start_code",   U64,     COPIED,          BASE | WAITS | WAKERS, BASE),
+	FIELD("mm_struct.start_stack",  U64,     COPIED,          BASE | WAITS | GPU, BASE),
+	FIELD("mm_struct.exe_file",     POINTER, COPIED,          BASE, BASE),
+	FIELD("file.f_inode",           POINTER, COPIED,          BASE, BASE),
+	FIELD("inode.i_sb",             POINTER, COPIED,          BASE, BASE),
+	FIELD("inode.i_ino",            U64,     COPIED,          BASE, BASE),
+	FIELD("inode.i_generation",     U32,     COPIED,          BASE, BASE),
+	FIELD("super_block.s_dev",      U32,     COPIED,          BASE, BASE),
 	FIELD("xol_area.vaddr",         U64,     COPIED | ASKED,  BASE | WAITS | WAKERS | GPU, 0,
 	      .without = "stacks of threads on their way back from a call of a GPU's library "
 			 "end there"),

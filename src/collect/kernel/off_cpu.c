@@ -384,6 +384,16 @@ static struct switch_counts count_switches(struct off_cpu *o, const struct sampl
 	return sum;
 }
 
+uint64_t off_cpu_run_ns(struct off_cpu *o, const struct sample_bpf *bpf)
+{
+	if (!o->on || !o->rates)
+		return o->run_ns;
+	struct switch_counts c = count_switches(o, bpf);
+	if (c.timed)
+		o->run_ns = (double)c.timed_ns / c.timed * c.switches;
+	return o->run_ns;
+}
+
 enum switch_step off_cpu_window_step(struct off_cpu *o, const struct sample_bpf *bpf,
 				     uint64_t now_ns)
 {

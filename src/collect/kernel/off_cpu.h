@@ -38,6 +38,7 @@ struct off_cpu {
 	struct wait_pace pace;
 	struct wait_rate *rates; /* [pace.n_cpus]: as last read */
 	bool held_nothing;       /* at the last look */
+	uint64_t run_ns;         /* as last counted */
 };
 
 /* Sets what is loaded and how. -EOPNOTSUPP when waits are requested at a hook that this kernel does
@@ -49,6 +50,9 @@ int off_cpu_attach(struct off_cpu *o, struct sample_bpf *bpf, const char **refus
 int off_cpu_start(struct off_cpu *o, struct sample_bpf *bpf, const char **refused);
 void off_cpu_stop(struct off_cpu *o);
 void off_cpu_done(struct off_cpu *o);
+
+/* Returns the time of the programs at switches so far. */
+uint64_t off_cpu_run_ns(struct off_cpu *o, const struct sample_bpf *bpf);
 
 /* Adds up what CPUs have seen, and sets their new limits; does nothing when it is too early for
  * that. */

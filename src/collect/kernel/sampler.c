@@ -196,8 +196,9 @@ void sampler_stop(struct sampler *s)
 static int attach_follow(struct sampler *s, struct err *err)
 {
 	struct bpf_program *progs[SAMPLER_FOLLOW_PROGRAMS] = {
-		s->bpf->progs.follow_fork, s->bpf->progs.follow_exec, s->bpf->progs.follow_exit,
-		s->bpf->progs.space_fork,  s->bpf->progs.space_exec,  s->bpf->progs.space_exit,
+		s->bpf->progs.follow_fork,    s->bpf->progs.follow_exec, s->bpf->progs.follow_exit,
+		s->bpf->progs.space_fork,     s->bpf->progs.space_exec,  s->bpf->progs.space_exit,
+		s->bpf->progs.program_begins,
 	};
 
 	for (int i = 0; i < SAMPLER_FOLLOW_PROGRAMS; i++) {
@@ -305,6 +306,13 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.all_processes = s->opts.target == TARGET_ALL,
 	};
 	return s->use_tables;
+}
+
+int sampler_watch_programs(const struct sampler *s, int epoll_fd, uint64_t tag,
+			   struct program_news **out, struct err *err)
+{
+	return program_news_open(bpf_map__fd(s->bpf->maps.programs),
+				 bpf_map__fd(s->bpf->maps.program_ring), epoll_fd, tag, out, err);
 }
 
 static int runtime_map(const struct sampler *s, const char *name)

@@ -11,6 +11,7 @@
 #include "bpf/gpu_event.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/missing.h"
+#include "collect/kernel/program_news.h"
 #include "collect/kernel/sampler_opts.h"
 #include "collect/kernel/switch_windows.h"
 #include "collect/kernel/walker_maps.h"
@@ -62,6 +63,10 @@ void sampler_cut_windows(struct sampler *s, uint64_t now_ns);
  * only. */
 bool sampler_space_maps(const struct sampler *s, struct space_maps *out);
 
+/* Opens the news of programs that begin. */
+int sampler_watch_programs(const struct sampler *s, int epoll_fd, uint64_t tag,
+			   struct program_news **out, struct err *err);
+
 /* Returns the functions that add rows to the maps of the runtimes' walkers, and drop them; valid
  * until sampler_close. */
 struct runtime_maps sampler_runtime_maps(struct sampler *s);
@@ -93,8 +98,9 @@ bool sampler_targets_gone(struct sampler *s);
 
 struct sampler_stats {
 	uint64_t counters[COUNTERS];
-	uint64_t busy;         /* ticks skipped because a BPF program was running on the CPU */
-	uint64_t run_ns, runs; /* of all programs; 0 unless kernel.bpf_stats_enabled */
+	uint64_t busy;   /* ticks skipped because a BPF program was running on the CPU */
+	uint64_t run_ns; /* of all programs but probes */
+	uint64_t runs;   /* 0 unless kernel.bpf_stats_enabled */
 	uint64_t kernel_map_bytes, ring_bytes;
 	uint64_t read_bytes,
 		raw_bytes; /* through the ring so far; raw_bytes: samples with stack copies */

@@ -10,7 +10,7 @@
 #include "collect/kernel/sampler.h"
 #include "sample.skel.h"
 
-enum { SAMPLER_FOLLOW_PROGRAMS = 6 };
+enum { SAMPLER_FOLLOW_PROGRAMS = 7 };
 
 struct cpu_event {
 	uint32_t cpu;

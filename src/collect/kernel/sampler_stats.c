@@ -84,5 +84,8 @@ void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
 		out->uncounted_ns += sampler_uncounted_ns(s->events.v[i].event_fd);
 	sum_counters(s, out->counters);
 	sum_programs(s, out);
+	uint64_t run_ns = out->counters[COUNT_RUN_NS] + off_cpu_run_ns(&s->off_cpu, s->bpf);
+	if (out->run_ns < run_ns)
+		out->run_ns = run_ns;
 	bpf_object__for_each_map(map, s->bpf->obj) out->kernel_map_bytes += map_bytes(map);
 }

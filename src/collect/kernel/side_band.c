@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* RING_MAPPINGS is urgent, RING_TASKS may wait. */
 enum ring_kind { RING_MAPPINGS, RING_TASKS, RINGS };
 
 struct cpu_ring {
@@ -43,13 +42,12 @@ static size_t ring_bytes(const struct side_band *sb)
 
 /* --- one ring --------------------------------------------------------------------------------- */
 
-static uint32_t wake_bytes(const struct side_band *sb, enum ring_kind kind)
+static uint32_t wake_bytes(const struct side_band *sb)
 {
-	return kind == RING_MAPPINGS ? 1 : sb->ring_pages * sysconf(_SC_PAGESIZE) / 8;
+	return sb->ring_pages * sysconf(_SC_PAGESIZE) / 8;
 }
 
-/* Only executable mappings are reported (mmap_data is off). A watermark of one byte wakes the
- * reader at every record: wakeup_events counts samples only, and this event never takes one. */
+/* Only executable mappings are reported (mmap_data is off). */
 static int open_event(const struct side_band *sb, uint32_t cpu, enum ring_kind kind)
 {
 	struct perf_event_attr attr = {
@@ -68,7 +66,7 @@ static int open_event(const struct side_band *sb, uint32_t cpu, enum ring_kind k
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = wake_bytes(sb, kind),
+		.wakeup_watermark = wake_bytes(sb),
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -198,8 +196,7 @@ int side_band_open(int epoll_fd, uint64_t tag, uint32_t ring_pages, struct side_
 bool side_band_is_urgent(const struct side_band *sb)
 {
 	for (size_t i = 0; i < sb->rings.n; i++)
-		if (ring_head(&sb->rings.v[i]) - sb->rings.v[i].ring.tail >=
-		    wake_bytes(sb, sb->rings.v[i].kind))
+		if (ring_head(&sb->rings.v[i]) - sb->rings.v[i].ring.tail >= wake_bytes(sb))
 			return true;
 	return false;
 }

@@ -1,10 +1,10 @@
 /* collect/kernel/side_band.h: perf's side band: records of what processes do, beside the samples.
  *
  * Two software dummy events per CPU: one ring carries MMAP2 (without build ids), the other COMM,
- * FORK and EXIT; both carry LOST. The reader is woken at every mapping: measured, the files of 500
- * of 500 processes that live 5 ms could still be opened, against 65 with batching. For the other
- * ring it is woken only when an eighth of it is full; its records are read with the next mapping,
- * or with the samples. Records read at once are handed out in time order. */
+ * FORK and EXIT; both carry LOST. The reader is woken when an eighth of a ring is full, since a
+ * wakeup costs more than reading what a new process maps. What cannot wait are files that were not
+ * seen before and may be gone in a moment: collect/kernel/program_news.h. Records read at once are
+ * handed out in time order. */
 #ifndef CRESSET_COLLECT_KERNEL_SIDE_BAND_H
 #define CRESSET_COLLECT_KERNEL_SIDE_BAND_H
 

@@ -22,9 +22,10 @@ static const struct {
 	[WALK_CUT] = REASON("stack not sent"),
 	[WALK_KERNEL] = REASON("kernel"),
 	[WALK_LOST] = REASON("lost"),
-	[WALK_EXEC] = REASON("exec"),
+	[WALK_EXEC] = { "exec", "[exec]" },
 	[WALK_TIME] = REASON("time"),
 	[WALK_NO_ROOM] = REASON("no room for its mappings"),
+	[WALK_EXIT] = { "exit", "[exit]" },
 };
 
 const char *walk_end_reason(uint32_t end)
@@ -35,4 +36,9 @@ const char *walk_end_reason(uint32_t end)
 const char *walk_end_marker(uint32_t end)
 {
 	return end < WALK_ENDS ? ends[end].marker : NULL;
+}
+
+bool walk_end_is_loss(uint32_t end)
+{
+	return walk_end_marker(end) && end != WALK_EXEC && end != WALK_EXIT;
 }

@@ -73,6 +73,8 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 		r->interpreted =
 			links->runtimes ? interpreted_new(links->runtimes, &r->objects) : NULL;
 		r->space = space_new(links->space, &r->objects, r->interpreted);
+		if (r->space && links->on_runtime)
+			space_on_runtime(r->space, links->on_runtime, links->runtime_ctx);
 	}
 	r->links.space = NULL; /* these are the caller's */
 	r->links.runtimes = NULL;
@@ -589,7 +591,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 	};
 	memcpy(out->ends, r->ends, sizeof out->ends);
 	for (uint32_t end = 0; end < WALK_ENDS; end++)
-		out->truncated += walk_end_marker(end) ? r->ends[end] : 0;
+		out->truncated += walk_end_is_loss(end) ? r->ends[end] : 0;
 	if (r->space) {
 		space_get_stats(r->space, &out->tables);
 		out->mappings_refused = space_refused(r->space);

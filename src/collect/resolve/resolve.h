@@ -59,6 +59,9 @@ struct resolve_links {
 	 * does. */
 	void (*copy_again)(void *ctx, uint32_t tid, bool again);
 	void *copy_ctx;
+	/* Called for a process that has a runtime, or may have one in a moment. NULL: unused. */
+	void (*on_runtime)(void *ctx, uint32_t pid);
+	void *runtime_ctx;
 	/* As gpu_collect_opts.stack. */
 	void (*gpu_stack)(void *ctx, uint32_t pid, uint32_t tid, uint32_t correlation,
 			  uint32_t stack, uint32_t weight);

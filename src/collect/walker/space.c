@@ -46,6 +46,8 @@ struct space {
 	struct space_maps maps;
 	struct object_table *objects;
 	struct interpreted *interpreted;
+	void (*on_runtime)(void *ctx, uint32_t pid); /* NULL: unused */
+	void *runtime_ctx;
 	VEC(struct waiting) waiting;
 	struct process_table live; /* as of now */
 	struct table_store *tables;
@@ -84,6 +86,12 @@ struct space *space_new(const struct space_maps *maps, struct object_table *obje
 	}
 	process_table_init(&s->live, objects);
 	return s;
+}
+
+void space_on_runtime(struct space *s, void (*fn)(void *ctx, uint32_t pid), void *ctx)
+{
+	s->on_runtime = fn;
+	s->runtime_ctx = ctx;
 }
 
 void space_free(struct space *s)
@@ -290,6 +298,8 @@ static bool put_process(struct space *s, struct process *p, uint32_t n_maps, uin
 		.has_python = s->interpreted && interpreted_look(s->interpreted, p, &waits),
 	};
 
+	if ((out.has_python || waits) && s->on_runtime)
+		s->on_runtime(s->runtime_ctx, p->pid);
 	if (bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY)) {
 		if (s->maps.processes_full)
 			*s->maps.processes_full = 1;

@@ -45,6 +45,8 @@ struct interpreted;
  * tables cannot be started. */
 struct space *space_new(const struct space_maps *maps, struct object_table *objects,
 			struct interpreted *interpreted);
+/* Calls fn for each process that has a runtime, or may have one in a moment. */
+void space_on_runtime(struct space *s, void (*fn)(void *ctx, uint32_t pid), void *ctx);
 void space_free(struct space *s); /* call it before the objects are freed; NULL is fine */
 /* As struct space_maps. */
 bool space_has_all_processes(const struct space *s);

@@ -85,9 +85,10 @@ START_TEST(markers)
 		[WALK_CUT] = "[truncated: stack not sent];[unknown]",
 		[WALK_KERNEL] = "[truncated: kernel];[unknown]",
 		[WALK_LOST] = "[truncated: lost];[unknown]",
-		[WALK_EXEC] = "[truncated: exec];[unknown]",
+		[WALK_EXEC] = "[exec];[unknown]",
 		[WALK_TIME] = "[truncated: time];[unknown]",
 		[WALK_NO_ROOM] = "[truncated: no room for its mappings];[unknown]",
+		[WALK_EXIT] = "[exit];[unknown]",
 	};
 	struct resolve_stats stats;
 
@@ -109,7 +110,7 @@ START_TEST(markers)
 	ck_assert_str_eq(stack_of(WALK_ENDS + 1), "");
 	resolve_symbolize(resolver);
 	resolve_get_stats(resolver, &stats);
-	ck_assert_uint_eq(stats.truncated, WALK_ENDS - 2 + 1);
+	ck_assert_uint_eq(stats.truncated, WALK_ENDS - 4 + 1); /* exec and exit miss nothing */
 	ck_assert_uint_eq(stats.unsymbolized, WALK_ENDS);
 	ck_assert_int_eq(profile->frames.frames.v[0].kind, FRAME_NATIVE);
 	teardown();
