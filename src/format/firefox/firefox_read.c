@@ -51,7 +51,7 @@ struct fx_reader {
 	struct fx_type type;
 	bool has_cpu_time;      /* a thread has threadCPUDelta */
 	double most_cpu_per_ms; /* of the threads with a relative unit */
-	uint32_t origin; /* meta.importedFrom */
+	uint32_t origin;        /* meta.importedFrom */
 	uint64_t given;
 	int64_t first_ns, last_ns;
 };

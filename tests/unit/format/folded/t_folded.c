@@ -132,7 +132,7 @@ END_TEST
 START_TEST(an_empty_leaf_is_no_frame)
 {
 	check_rewritten("a;b; 3\na; 1\na;b 2\n; 4\n", "[unknown] 4\na 1\na;b 5\n");
-	struct profile *p = read_file("tests/golden/folded/heaptrack-print.folded");
+	struct profile *p = read_golden("tests/golden/folded/heaptrack-print.folded");
 	char *got = folded_of(p);
 	ck_assert_str_eq(got, "_dl_start_user;_dl_init;call_init::call_init;call_init;"
 			      "0x7fa6f42b9b03 1\nmain;big 300\nmain;small_ 300\nmain;tmp 500\n");
