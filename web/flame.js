@@ -168,7 +168,7 @@ export class Flame {
 	}
 	/** @param {Mode} mode */
 	setMode(mode) {
-		if (!MODES.includes(mode)) throw new Error(`there is no colour mode "${String(mode).slice(0, 20)}"`);
+		if (!MODES.includes(mode)) throw new Error(`unknown colour mode "${String(mode).slice(0, 20)}"`);
 		this.chosenMode = mode;
 		this.repaint();
 		this.emit('mode', { mode: this.mode });

@@ -303,7 +303,7 @@ static void serve_one(const struct attacher_opts *o, const struct request *r, in
 	if (child == 0)
 		be_child(o, r, fd);
 	if (child < 0) {
-		answer_for(fd, r, EBUSY, "there is no process to attach with");
+		answer_for(fd, r, EBUSY, "cannot start a process to attach with");
 		return;
 	}
 	int status = wait_for(child);

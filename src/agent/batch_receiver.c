@@ -184,7 +184,7 @@ static int settle_batch(struct batch_receiver *k, struct err *err)
 	k->held_until_ns = 0;
 	if (rc == -ENOSPC) {
 		if (!k->is_full)
-			log_warn("%s; what was recorded waits until there is room", err->text);
+			log_warn("%s; recorded data is queued until space is available", err->text);
 		k->is_full = true;
 		k->again_ns = clock_mono_ns() + AGAIN_NS;
 		return 0;

@@ -183,9 +183,9 @@ static void say_gpus(struct collecting *c)
 	const struct gpu_status s = host_metrics_gpu(c->host);
 
 	if (s.hangs_ns && !c->gpu_hangs)
-		log_warn("the GPU driver does not answer: no metrics of GPUs until it does");
+		log_warn("the GPU driver does not respond: no GPU metrics until it does");
 	else if (!s.hangs_ns && c->gpu_hangs)
-		log_info("the GPU driver answers again");
+		log_info("the GPU driver responds again");
 	c->gpu_hangs = s.hangs_ns > 0;
 	if (s.state == c->gpu_said)
 		return;

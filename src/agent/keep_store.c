@@ -25,8 +25,8 @@ static void read_metrics(struct profile *dict, const struct received_batch *b,
 static void say_expired(struct keep_store *k, uint64_t expired)
 {
 	if (expired && !k->is_expired)
-		log_warn("%" PRIu64 " samples and points are older than what is kept, and left "
-			 "out: is the clock right?",
+		log_warn("%" PRIu64
+			 " samples and points dropped: older than the retention; check the clock",
 			 expired);
 	k->is_expired = expired;
 }

@@ -255,8 +255,7 @@ static void say_down(struct sender *s, const struct reply *reply, const struct e
 		s->down_since_ns = now_ns;
 	s->said_ns = now_ns;
 	if (reply->status) {
-		buf_addf(&words, "%s does not take what is sent: status %ld", s->http.url,
-			 reply->status);
+		buf_addf(&words, "%s rejects uploads: status %ld", s->http.url, reply->status);
 		if (reply->body.len) {
 			buf_adds(&words, ", ");
 			reply_words(reply, &words);
@@ -265,11 +264,10 @@ static void say_down(struct sender *s, const struct reply *reply, const struct e
 		buf_adds(&words, err->text);
 	}
 	spool_status(s->spool, &now);
-	log_warn(
-		"%s; %llu batches wait in the spool (%llu KiB), %llu were dropped for want of room",
-		buf_cstr(&words), (unsigned long long)now.waiting,
-		(unsigned long long)now.waiting_bytes >> 10,
-		(unsigned long long)now.counts.dropped);
+	log_warn("%s; %llu batches in the spool (%llu KiB), %llu dropped because it was full",
+		 buf_cstr(&words), (unsigned long long)now.waiting,
+		 (unsigned long long)now.waiting_bytes >> 10,
+		 (unsigned long long)now.counts.dropped);
 	buf_done(&words);
 }
 
@@ -307,7 +305,7 @@ static void say_dropped(struct sender *s)
 	spool_status(s->spool, &now);
 	if (now.counts.dropped == s->said.dropped || now_ns < s->said_ns + REFUSED_NS)
 		return;
-	log_warn("%llu batches with %llu samples were dropped: there was no room in the spool",
+	log_warn("%llu batches with %llu samples dropped: the spool is full",
 		 (unsigned long long)(now.counts.dropped - s->said.dropped),
 		 (unsigned long long)(now.counts.dropped_samples - s->said.dropped_samples));
 	s->said = now.counts;

@@ -200,8 +200,9 @@ int sender_main(const struct up_opts *opts, const struct up_shared *shared, int 
 	if (!rc)
 		rc = spool_open(&spool, &s.spool, &damaged, &err);
 	if (damaged)
-		log_warn("the spool in %s was damaged and is set aside: what waited there is lost",
-			 opts->data_dir);
+		log_warn(
+			"the spool in %s was damaged and is set aside: its unsent batches are lost",
+			opts->data_dir);
 	if (!rc)
 		rc = serve_spool(&s, &opts->target, &err);
 	if (rc)

@@ -330,7 +330,7 @@ static void say_silent(const struct supervisor *s, uint64_t now_ns)
 	buf_addf(&text, "not recording for %llu s: ",
 		 (unsigned long long)((now_ns - s->silent_ns) / SECOND_NS));
 	if (p->pid)
-		buf_addf(&text, "the collector, process %d, does not answer%s%s", (int)p->pid,
+		buf_addf(&text, "the collector, process %d, does not respond%s%s", (int)p->pid,
 			 why.len ? "; it is " : "", why.len ? buf_cstr(&why) : "");
 	else
 		buf_adds(&text, "the collector is not running");
@@ -433,9 +433,9 @@ static void leave_behind(struct part *p)
 	struct buf why = { 0 }, status = { 0 };
 
 	health_why(p->pid, &why);
-	buf_addf(&status, "the %s cannot be ended: process %d is %s", p->name, (int)p->pid,
-		 why.len ? buf_cstr(&why) : "not answering");
-	log_warn("%s; nobody waits for it", buf_cstr(&status));
+	buf_addf(&status, "cannot stop the %s: process %d is %s", p->name, (int)p->pid,
+		 why.len ? buf_cstr(&why) : "not responding");
+	log_warn("%s; continuing without it", buf_cstr(&status));
 	tell_init(buf_cstr(&status));
 	buf_done(&why);
 	buf_done(&status);
@@ -505,9 +505,9 @@ static void share(struct supervisor *s)
 	struct err err;
 
 	if (name_guard_new(&s->shared.guard, &err))
-		log_warn("%s; a file that cannot be read is tried again and again", err.text);
+		log_warn("%s; unreadable files are retried without limit", err.text);
 	if (health_new(s->opts->interval_ns, clock_mono_ns(), &s->shared.health, &err))
-		log_warn("%s; nobody notices a collector that stands still", err.text);
+		log_warn("%s; a stalled collector will not be detected", err.text);
 }
 
 /* Takes less than 2 s, whatever the processes do. The collector ends first: the store process takes

@@ -87,10 +87,10 @@ static int keeps_none(struct symbols_thread *s, const char *why, struct err *err
 {
 	s->none_until_ns = clock_mono_ns() + NONE_KEPT_NS;
 	if (!s->is_said)
-		log_warn("%s takes no symbol tables (%s): names are found on this machine",
+		log_warn("%s accepts no symbol tables (%s): symbolizing on this machine",
 			 s->http.url, why);
 	s->is_said = true;
-	return err_set(err, EPERM, "%s keeps no symbol tables", s->http.url);
+	return err_set(err, EPERM, "%s stores no symbol tables", s->http.url);
 }
 
 /* A refusal applies to the token of the request. If another was set in the meantime, it is tried
@@ -101,11 +101,11 @@ static int refused(struct symbols_thread *s, long status, struct err *err)
 
 	pthread_mutex_lock(&s->http.lock);
 	if (status != 403)
-		rc = keeps_none(s, "it knows no such address", err);
+		rc = keeps_none(s, "no such route", err);
 	else if (http_thread_has_new_token(&s->http))
 		rc = err_set(err, EAGAIN, "%s refused the token before this one", s->http.url);
 	else
-		rc = keeps_none(s, "it keeps none, or the token may not write", err);
+		rc = keeps_none(s, "it stores none, or the token has no write scope", err);
 	pthread_mutex_unlock(&s->http.lock);
 	return rc;
 }

@@ -57,10 +57,10 @@ static const char *const texts[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_YOUNG] = "is too young: it may be about to run another program%s",
 	[GPU_ATTACH_SHARED_MEMORY] =
 		"shares its memory with its parent: it is about to run another program%s",
-	[GPU_ATTACH_32BIT] = "is no program of 64 bits for this machine%s",
+	[GPU_ATTACH_32BIT] = "is not a 64-bit program for this machine%s",
 	[GPU_ATTACH_STATIC] = "is linked statically: it has no loader%s",
 	[GPU_ATTACH_NO_LIBRARY] = "has not loaded %s",
-	[GPU_ATTACH_LIBC] = "has a C library that is not known here%s",
+	[GPU_ATTACH_LIBC] = "has an unsupported C library%s",
 	[GPU_ATTACH_SECCOMP] = "filters its system calls (seccomp): it might be killed by ours%s",
 	[GPU_ATTACH_USER_NAMESPACE] = "is in another user namespace%s",
 	[GPU_ATTACH_PTRACE_SCOPE] =
@@ -70,14 +70,14 @@ static const char *const texts[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_NO_THREAD] = "has no thread that can be stopped safely: %s",
 	[GPU_ATTACH_NO_EXEC_MEMORY] = "cannot run code from memory nor from /tmp: %s",
 	[GPU_ATTACH_FROZEN] = "is frozen by its cgroup%s",
-	[GPU_ATTACH_CHANGED] = "runs another program since it was looked at%s",
+	[GPU_ATTACH_CHANGED] = "runs another program than when it was checked%s",
 	[GPU_ATTACH_SHADOW_STACK] =
 		"has shadow stacks: a thread could not be put right if we were killed%s",
 	[GPU_ATTACH_BUSY] = "is busy mapping memory: a thread of it would be held up%s",
 };
 
 static const char *const hints[GPU_ATTACH_REFUSALS] = {
-	[GPU_ATTACH_STOPPED] = "kill -CONT lets it go on",
+	[GPU_ATTACH_STOPPED] = "resume it with kill -CONT",
 	[GPU_ATTACH_TRACED] = "end the debugger first",
 	[GPU_ATTACH_YOUNG] = "try again in two seconds, or with --force young",
 	[GPU_ATTACH_NO_LIBRARY] = "try again once it uses the device, or with --force no-library",

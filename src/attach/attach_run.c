@@ -176,8 +176,7 @@ static int check_image(const struct gpu_attach_opts *o, struct err *err)
 		elf_file_close(&f);
 	}
 	return right ? 0
-		     : err_set(err, EBADMSG,
-			       "%s is no shared library for this machine, or not all of it",
+		     : err_set(err, EBADMSG, "%s is not a complete shared library for this machine",
 			       o->library->name);
 }
 
@@ -359,7 +358,7 @@ static int stop_some(struct job *j, struct attach_stop *s)
 		return refused(j, attach_say(GPU_ATTACH_BUSY, j->pid, "", j->err));
 	if (rc)
 		return rc;
-	int n = snprintf(detail, sizeof detail, "%" PRIu32 " looked at", j->out->threads);
+	int n = snprintf(detail, sizeof detail, "%" PRIu32 " checked", j->out->threads);
 	if (j->out->kept_out)
 		snprintf(detail + n, sizeof detail - n,
 			 ", %" PRIu32 " of them filtered by seccomp, frozen or uninterruptible",

@@ -53,7 +53,7 @@ struct priority {
 	uint64_t runtime, deadline, period;
 	uint32_t util_min, util_max;
 };
-_Static_assert(sizeof(struct priority) <= sizeof((struct attach_kept *)0)->sched, "room for it");
+_Static_assert(sizeof(struct priority) <= sizeof((struct attach_kept *)0)->sched, "priority fits");
 
 /* New threads of a raised one have ordinary priority. */
 static int raise_thread(pid_t tid)

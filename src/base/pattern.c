@@ -183,14 +183,15 @@ static int rewrite_repeat(struct rewrite *r)
 	int len = *r->at == '{' ? braces(r->at, &most) : 1;
 	if (*r->at == '?' && r->can_be_lazy && r->groups)
 		return refuse(r, 1,
-			      "would take the shortest: say what it must not take, as in [^-]*");
+			      "is non-greedy, which is not supported: exclude a character instead, "
+			      "as in [^-]*");
 	if (*r->at == '?' && r->can_be_lazy) {
 		r->can_be_lazy = false;
 		r->at++;
 		return 0;
 	}
 	if (!len)
-		return refuse(r, 1, "is no repetition; as a character write \\{");
+		return refuse(r, 1, "is not a repetition; for the character write \\{");
 	if (!r->can_repeat)
 		return refuse(r, len, "repeats nothing");
 	if (add_size(r, r->last * (most - 1), len) < 0)

@@ -86,8 +86,8 @@ static int add_row(void *ctx, const struct source_row *row)
 {
 	struct answering *a = ctx;
 	if (a->q->is_exact && row->is_window) {
-		err_set(a->err, ERANGE, "exact times are kept of the last hours only");
-		return err_hint(a->err, "ask for less, or later, time");
+		err_set(a->err, ERANGE, "exact times exist for the last hours only");
+		return err_hint(a->err, "select a shorter or later range");
 	}
 	if (a->snapshots && !snapshots_has(a->snapshots, row))
 		return 0;

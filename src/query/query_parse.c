@@ -92,7 +92,7 @@ int query_parse_type(struct query *q, uint32_t *others, struct err *err)
 	if (q->type != UINT32_MAX)
 		return 0;
 	query_list_types(&list, catalog, UINT32_MAX);
-	err_set(err, EINVAL, "there is no type '%s' here", named ? named : "");
+	err_set(err, EINVAL, "no type '%s'", named ? named : "");
 	err_hint(err, "types here: %s", list.len ? buf_cstr(&list) : "none");
 	buf_done(&list);
 	return -EINVAL;

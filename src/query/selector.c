@@ -84,7 +84,7 @@ static int parse_number_escape(struct parser *p, struct buf *b)
 	int64_t v = digits(first, n, isdigit((unsigned char)c) ? 8 : 16);
 	bool is_byte = n < 4;
 	if (v <= 0 || v > (is_byte ? 0xff : 0x10ffff) || (v >= 0xd800 && v < 0xe000))
-		return parse_error(p, p->at, "this is no character");
+		return parse_error(p, p->at, "invalid character");
 	if (is_byte)
 		buf_addc(b, v);
 	else

@@ -81,17 +81,17 @@ static unsigned refuse_user(struct request *r, int64_t user, unsigned needed, st
 	};
 	counter_add(&r->server->counters.refused[REFUSED_USER], 1);
 	if (user < 0) {
-		err_set(err, EACCES, "cannot tell which user of this machine asks");
-		err_hint(err, "ask from a program of this machine that keeps its connection open, "
-			      "or start the server with --tokens FILE");
+		err_set(err, EACCES, "cannot identify the local user of this connection");
+		err_hint(err, "connect from a program on this machine that holds its connection "
+			      "open, or start the server with --tokens FILE");
 		return 403;
 	}
 	err_set(err, EACCES, "user %lld may not %s these profiles", (long long)user, verbs[needed]);
 	if (needed == SERVER_DELETES)
-		err_hint(err, "root and the user who started the server may: ask with sudo");
+		err_hint(err, "only root and the user who started the server may: use sudo");
 	else
 		err_hint(err,
-			 "root and members of the group cresset may: ask with sudo, or join it:\n"
+			 "root and members of the group cresset may: use sudo, or join it:\n"
 			 "sudo groupadd -f cresset && sudo usermod -aG cresset \"$(id -un %lld)\"\n"
 			 "then start the server again; or start it with --tokens FILE",
 			 (long long)user);

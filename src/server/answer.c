@@ -75,8 +75,8 @@ const char *answer_note(struct request *r, char *const *notes)
 
 int answer_open(struct out *out, struct err *err)
 {
-	*out = (struct out){ .fd = memfd_create("cresset answer", MFD_CLOEXEC) };
-	return out->fd < 0 ? err_set(err, errno, "no memory for an answer: %s", strerror(errno))
+	*out = (struct out){ .fd = memfd_create("cresset response", MFD_CLOEXEC) };
+	return out->fd < 0 ? err_set(err, errno, "no memory for a response: %s", strerror(errno))
 			   : 0;
 }
 

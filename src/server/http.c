@@ -260,7 +260,7 @@ static enum MHD_Result hand_over(struct request *r)
 	if (workers_put(r->route->takes & TAKES_BATCH ? s->writers : s->workers, r))
 		return MHD_YES;
 	counter_add(&s->counters.refused[REFUSED_BUSY], 1);
-	err_set(&err, EBUSY, "there are too many requests at once");
+	err_set(&err, EBUSY, "too many concurrent requests");
 	reply_error(r, 429, &err);
 	r->state = REQUEST_READY;
 	s->mhd.resume_connection(r->mhd);
@@ -432,7 +432,7 @@ static int start_daemon(struct server *s, struct MHD_Daemon **out, struct err *e
 		return 0;
 	if (!s->opts.tls_cert)
 		return err_set(err, EIO, "libmicrohttpd does not start");
-	return err_set(err, EINVAL, "%s and %s are no certificate and key for TLS",
+	return err_set(err, EINVAL, "%s and %s are not a TLS certificate and its key",
 		       s->opts.tls_cert, s->opts.tls_key);
 }
 

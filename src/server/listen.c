@@ -57,7 +57,7 @@ int listen_parse(const char *text, union listen_addr *out, struct err *err)
 	uint64_t port;
 	if (!split(text, host, &port_text) || parse_u64(port_text, &port) < 0 ||
 	    port > UINT16_MAX || !parse_host(host, port, out)) {
-		err_set(err, EINVAL, "'%s' is no address to listen on", text);
+		err_set(err, EINVAL, "'%s' is not an address to listen on", text);
 		err_hint(err, "like 127.0.0.1:7070 or [::1]:7070");
 		return -EINVAL;
 	}

@@ -285,7 +285,7 @@ int peers_open(struct peers *p, struct err *err)
 		close_one(&p->fd);
 	if (p->fd >= 0 || p->tables[0] >= 0)
 		return 0;
-	err_set(err, errno, "cannot ask the kernel which users connect: %s", strerror(errno));
+	err_set(err, errno, "cannot query the users of connections: %s", strerror(errno));
 	return err_hint(
 		err,
 		"without tokens every request is refused: see --tokens. Either sock_diag(7) or "

@@ -280,7 +280,7 @@ static int make_room(struct symbols *s, uint64_t bytes, struct err *err)
 	const struct entry *e;
 
 	if (bytes > s->opts.disk_bytes)
-		return err_set(err, ENOSPC, "no room for a symbol table of %llu bytes",
+		return err_set(err, ENOSPC, "no space for a symbol table of %llu bytes",
 			       (unsigned long long)bytes);
 	while ((s->disk_bytes + bytes > s->opts.disk_bytes || s->all.n >= SYMBOLS_MAX) &&
 	       (e = used_longest_ago(s, false, NULL)))

@@ -86,8 +86,7 @@ static int read_lines(const char *path, struct buf *text, struct tokens *out, st
 			continue;
 		if (out->n == TOKENS_MAX || !read_line(line, &t))
 			return err_set(err, EINVAL, "%s, line %zu: %s", path, number,
-				       out->n == TOKENS_MAX ? "too many tokens"
-							    : "this is no token");
+				       out->n == TOKENS_MAX ? "too many tokens" : "not a token");
 		vec_push(out, t);
 	}
 	return 0;

@@ -204,7 +204,7 @@ int store_check(const char *dir, struct store_check *out, struct err *err)
 	struct store_check c = { .kept.from_ns = INT64_MIN };
 
 	if (!is_store(dir))
-		return err_set(err, ENOENT, "%s: there is no store", dir);
+		return err_set(err, ENOENT, "%s: no store", dir);
 	store_check_modes(dir, &c.modes);
 	check_one(&c, dir, "inbox.db", check_inbox);
 	check_one(&c, dir, "meta.db", check_catalog);

@@ -82,7 +82,7 @@ static int busy(const struct store *s, struct err *err)
 	pid[n > 0 ? n : 0] = '\0';
 	err_set(err, EBUSY, "%s: another process writes this store%s%s", s->dir,
 		*pid ? ": pid " : "", pid);
-	return err_hint(err, "it can be read meanwhile");
+	return err_hint(err, "reading it is possible");
 }
 
 static int take_lock(struct store *s, struct err *err)
@@ -516,7 +516,7 @@ static int change_pin(struct store *s, const struct store_pin *pin,
 
 	err = err ? err : &local;
 	if (pin->from_ns >= pin->to_ns)
-		return err_set(err, EINVAL, "a range ends after it begins");
+		return err_set(err, EINVAL, "a range must end after its start");
 	if (s->opts.read_only)
 		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
 	store_lock(s);
@@ -558,8 +558,8 @@ static bool part_news(struct store *s, struct err *words)
 		if (sp->is_said || !store_part_is_left_out(sp))
 			continue;
 		sp->is_said = true;
-		err_set(words, EBADMSG, "%s: cannot be read, answers go without it", sp->path);
-		err_hint(words, "cresset doctor --data %s says why", s->dir);
+		err_set(words, EBADMSG, "%s: unreadable, skipped by queries", sp->path);
+		err_hint(words, "for the reason: cresset doctor --data %s", s->dir);
 		return true;
 	}
 	return false;

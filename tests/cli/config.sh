@@ -40,7 +40,7 @@ fails "a bomb of aliases" 2 "$conf:1: anchors (&), aliases (*)" up --config "$co
 says '- freq'
 fails "no mapping" 2 "$conf:1: there have to be keys and values" up --config "$conf"
 printf 'data: a\0b\n' >"$conf"
-fails "NUL" 2 "$conf:1: this is no YAML" up --config "$conf"
+fails "NUL" 2 "$conf:1: invalid YAML" up --config "$conf"
 head -c 10000000 /dev/zero | tr '\0' '[' >"$conf"
 fails "10 MB" 2 "is larger than" up --config "$conf"
 fails "no file" 2 "cannot open $tmp/none" up --config "$tmp/none"
@@ -78,7 +78,7 @@ is "… not what was typed" "$(grep max-queries "$tmp/serve.err")" ""
 says 'max-conections: 3'
 kill -HUP "$server"
 for _ in $(seq 1200); do grep -q stays "$tmp/serve.err" && break; sleep 0.05; done
-has "a mistake changes nothing" "what was there before stays: $conf:1: unknown key 'max-conections'" "$(cat "$tmp/serve.err")"
+has "a mistake changes nothing" "keeping the previous configuration: $conf:1: unknown key 'max-conections'" "$(cat "$tmp/serve.err")"
 get healthz >/dev/null
 is "… and it answers" "$(cat "$tmp/code")" 200
 stop

@@ -145,7 +145,7 @@ rm "$dir"/*
 # --- --match
 fails "a selector that is none" 2 "column 10" convert $labels -o "$dir/x.pb.gz" --match 'cpu{comm="x'
 has "… shows the place" "           ^" "$errs"
-fails "a type that is not there" 2 "there is no type 'heap'" report $folded/simple.txt --match 'heap{}'
+fails "a type that is not there" 2 "no type 'heap'" report $folded/simple.txt --match 'heap{}'
 has "… with those there are" "types here: samples" "$errs"
 fails "two types at once" 2 "different types" report $pprof/parca-alloc_objects.pb.gz --type alloc_space --match 'inuse_space{}'
 ends "a type by selector" 0 report --csv --top 0 --match 'inuse_space{}' $pprof/parca-alloc_objects.pb.gz
@@ -173,7 +173,7 @@ fi
 fails "a file of another format" 6 "" convert $folded/simple.txt -o "$dir/x.svg" --from pprof
 fails "a format nearly typed right" 2 "did you mean 'folded'?" report $folded/simple.txt --from foldde
 fails "a format that is only written" 2 "'svg' cannot be read" report $folded/simple.txt --from svg
-fails "a format that is only read" 2 "there is no format 'nothing'" convert $folded/simple.txt -o "$dir/x" --to nothing
+fails "a format that is only read" 2 "unknown format 'nothing'" convert $folded/simple.txt -o "$dir/x" --to nothing
 printf '# only comments\n\n' >"$tmp/odd"
 printf 'just words\nand more words\nmain;work 3\n' >>"$tmp/odd"
 fails "what is not recognized" 6 "not in a known format" report "$tmp/odd"

@@ -23,7 +23,7 @@ has "… and the rows" "144 rows" "$out"
 LC_ALL=C "$cresset" doctor --data "$tmp/store" >"$tmp/out"
 is "ASCII where there is no UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/out")" 0
 
-fails "no store" 6 "there is no store" doctor --data "$tmp"
+fails "no store" 6 "no store" doctor --data "$tmp"
 fails "a process and a store" 2 "either" doctor 1 --data "$tmp/store"
 
 # --- damage: a page is gone
@@ -44,13 +44,13 @@ wiped 2024-10-04.det.db 2
 has "… with words" "2024-10-04" "$(field '.files[3].problem')"
 is "… the others are read" "$(field '[.files[4, 5].rows] | add')" 96
 ends "… in text, too" 6 doctor --data "$tmp/bad"
-has "… with a verdict" "something is damaged: 1 of 6 files" "$out"
+has "… with a verdict" "the store is damaged: 1 of 6 files" "$out"
 
 # --- days that went before their time
 rm -rf "$tmp/short" && cp -r "$tmp/store" "$tmp/short"
 sqlite3 "$tmp/short/meta.db" "INSERT OR REPLACE INTO kept VALUES(1, $(date +%s)000000000 - 86400000000000)"
 ends "a short disk" 0 doctor --data "$tmp/short"
-has "… is told" "was taken away, because of --disk" "$out"
+has "… is told" "was deleted, because of --disk" "$out"
 has "… beside what was asked" "asked:  14 d" "$out"
 
 # --- beside a process that writes

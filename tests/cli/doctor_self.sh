@@ -26,7 +26,7 @@ check() { ask ".checks[] | select(.name == \"$1\").$2"; }    # NAME FIELD
 # --- without a list
 self "without a list" 0
 is "… it is sound, but not verified" "$(ask '"\(.sound) \(.verified) \(.checksums)"')" "true false null"
-has "… it says so" "there is no SHA256SUMS" "$(check files detail)"
+has "… it says so" "SHA256SUMS is missing" "$(check files detail)"
 has "… and where it looked" "$dir"$'\n'"$tmp/lib/cresset" "$(check files remedy)"
 is "… that is a limit" "$(check files state)" limited
 ends "… as text" 0 doctor --self
@@ -152,7 +152,7 @@ for kind in directory pipe; do
 	rm -rf "$dir/SHA256SUMS"
 	case $kind in directory) mkdir "$dir/SHA256SUMS" ;; pipe) mkfifo "$dir/SHA256SUMS" ;; esac
 	self "a $kind instead of the list" 6
-	has "… says so" "no regular file" "$(check files detail)"
+	has "… says so" "not a regular file" "$(check files detail)"
 done
 rm -rf "$dir/SHA256SUMS"
 # Memory does not grow with the files; sha256sum is the judge of the sum, too.
@@ -233,7 +233,7 @@ for program in "$built/cresset" "$built/portable/cresset"; do
 	has "… which library" libgnutls.so.30 "$(check TLS detail)"
 	has "… what that costs" --tls-cert "$(check TLS remedy)"
 	is "… no HTTP client" "$(check 'HTTP client' state)" limited
-	has "… what that costs" "no debug files from debuginfod" "$(check 'HTTP client' remedy)"
+	has "… what that costs" "debuginfod, agent and query --server do not work" "$(check 'HTTP client' remedy)"
 	is "… and no distribution is named" "$(grep -ciE 'debian|fedora|apt|dnf|libgnutls30|libcurl3' "$tmp/json")" 0
 done
 

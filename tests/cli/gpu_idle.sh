@@ -26,10 +26,10 @@ has "text says how long" "GPU 0: idle 3.00 s (30.00 %) in 100 gaps, busy 7.00 s 
 has "… of windows, that they are" "GPU 0: idle 1.50 s (30.00 %) in 50 gaps, busy 3.50 s (70.00 %) of 5.00 s watched" "$("$cresset" -q report --gpu-idle "$tmp/window.cresset")"
 has "… and who" "used by process 700" "$(cat "$tmp/out")"
 
-fails "a file without GPUs" 8 "nothing here says what ran on GPUs" report --gpu-idle tests/golden/folded/simple.txt
+fails "a file without GPUs" 8 "no GPU work or readings" report --gpu-idle tests/golden/folded/simple.txt
 fails "another view at once" 2 "choose one of --gpu-idle and --tree" report --gpu-idle --tree "$tmp/gpu.cresset"
 fails "a heatmap at once" 2 "choose one of --gpu-idle and --heatmap" report --gpu-idle --heatmap "$tmp/gpu.cresset"
 fails "a threshold of nothing" 2 "--gpu-idle-threshold goes with --gpu-idle" report --gpu-idle-threshold 5 "$tmp/gpu.cresset"
-fails "a selector" 2 "--type says which others" report --gpu-idle --match 'wall{}' "$tmp/gpu.cresset"
+fails "a selector" 2 "select the others with --type" report --gpu-idle --match 'wall{}' "$tmp/gpu.cresset"
 fails "a type that is not there" 2 "no type" report --gpu-idle --type heap "$tmp/gpu.cresset"
 finish

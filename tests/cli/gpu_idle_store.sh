@@ -37,7 +37,7 @@ shares() { of "$1 | .change.rows[] | select(.function != \"main\") | [.function,
 is "what owners did, by records" "$(shares "$exact0")" $'["wait",0,100,"sure"]\n["work",100,0,"sure"]'
 is "… by readings, and nobody else" "$(shares "$read0")" $'["compute",100,0,"sure"]\n["load",0,100,"sure"]'
 is "… with intervals" "$(of "$read0 | .change.rows[0].self | [.low < .change + 1e-9, .high >= .change, .high > -100.0001]")" '[true,true,true]'
-is "one that nobody uses has nothing to compare" "$(of '.devices[2] | [.change, .no_change]')" '[null,"nobody says who uses it"]'
+is "one that nobody uses has nothing to compare" "$(of '.devices[2] | [.change, .no_change]')" '[null,"its processes are unknown"]'
 is "a selector chooses hosts" "$(of '[.devices[].host]' 'wall{host="exact"}')" '["exact"]'
 fails "… one that chooses none" 8 "no series is selected" query --data "$store" --gpu-idle "${range[@]}" 'wall{comm="nobody"}'
 is "… by any label" "$(of '.devices[0] | [.gpu, (.change.rows | map(.function) | sort)]' '{host="read",comm="train"}')" '["0",["compute","load","main"]]'
@@ -49,11 +49,11 @@ idle >"$tmp/out"
 has "text says how sure it is" "GPU 0 of read: idle 30.0 s (30.00 %) in 10 gaps, busy 1 min 10 s (70.00 %) of 1 min 40 s read · ± 19.0 s: from readings of its driver below 5 %, one each 1.00 s" "$(cat "$tmp/out")"
 has "… or that it is exact" "GPU 0 of exact: idle 40.0 s (40.00 %) in 100 gaps, busy 1 min 0 s (60.00 %) of 1 min 40 s recorded · exact" "$(cat "$tmp/out")"
 has "… who" "the driver lists process train" "$(cat "$tmp/out")"
-has "… why there are no stacks" "No stacks to compare: nobody says who uses it" "$(cat "$tmp/out")"
+has "… why there are no stacks" "No stacks to compare: its processes are unknown" "$(cat "$tmp/out")"
 "$BUILD/fixture/metrics" "$tmp/none"
-fails "a store without GPUs" 8 "nothing here says what ran on GPUs" query --data "$tmp/none" --gpu-idle --from start --to end
+fails "a store without GPUs" 8 "no GPU work or readings" query --data "$tmp/none" --gpu-idle --from start --to end
 fails "another view at once" 2 "choose one of --tree and --gpu-idle" query --data "$store" --gpu-idle --tree
-fails "a file at once" 2 "-o takes what is selected" query --data "$store" --gpu-idle -o "$tmp/x.svg"
+fails "a file at once" 2 "-o writes samples" query --data "$store" --gpu-idle -o "$tmp/x.svg"
 fails "a threshold of nothing" 2 "--gpu-idle-threshold goes with --gpu-idle" query --data "$store" --gpu-idle-threshold 5 'wall{}'
 fails "… of 0" 2 "below 0 percent nothing is idle" query --data "$store" --gpu-idle --gpu-idle-threshold 0
 fails "… of more than there is" 2 "more than 100 percent" query --data "$store" --gpu-idle --gpu-idle-threshold 101

@@ -95,10 +95,10 @@ is "… both have times" "$(field "$dir/s.html" "$rows") $(jq .otherData.gpu_sli
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset" 0 1763719200 more
 "$cresset" -q convert "$tmp/gpu.cresset" --data "$tmp/old"
 ends "where exact times are gone" 0 query --data "$tmp/old" --from start --to end wall -o "$dir/o.html"
-has "… it is said" "exact times are kept of the last hours only: the page has no timeline" "$errs"
+has "… it is said" "exact times exist for the last hours only: the page has no timeline" "$errs"
 is "… and it has the sums" "$(field "$dir/o.html" "$rows")" "[['wall', 30000000000, None]]"
 ends "… nor ids of processes" 0 query --data "$tmp/old" --from start --to end 'wall{pid="700"}' -o "$dir/o.html"
-has "… which is said" "only sums of 10 s are kept: pid, tid" "$errs"
+has "… which is said" "only sums of 10 s: without pid, tid" "$errs"
 "$BUILD/fixture/gpu_trace" "$tmp/many.cresset" 1200000 >/dev/null
 "$cresset" -q convert "$tmp/many.cresset" --data "$tmp/many" --at now-5m
 total=$("$cresset" query --data "$tmp/many" gpu-time --from start --to end --json | jq .total)

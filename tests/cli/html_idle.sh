@@ -70,7 +70,7 @@ is "of one that knows no clock" "$(idle "$page" | jq -c "$first")" "$told"
 is "… moments are those of the recording" "$(header "$page" | jq -c '.gpu | [.start_ns, .part, .part_ns, .idle.devices[0].longest[0].from_ns]')" '[2000000000,"cresset query --gpu-idle --from start+As --to start+Bs",2000000000,2070000000]'
 
 # --- what is missing, and why
-sums="exact times are kept of the last hours only: the page has no timeline; ask for less, or later, time"
+sums="exact times exist for the last hours only: the page has no timeline; select a shorter or later range"
 "$BUILD/fixture/gpu" "$tmp/old.cresset" 0 1763719200 more
 "$cresset" -q convert "$tmp/old.cresset" --data "$tmp/old"
 ends "where exact times are gone" 0 query --data "$tmp/old" --from start --to end wall -o "$page"
@@ -82,22 +82,22 @@ is "… idle times are those of readings" "$(idle "$page" | jq -c '[.devices[] |
 "$cresset" -q convert "$tmp/plain.cresset" --data "$tmp/plain"
 ends "… without readings" 0 query --data "$tmp/plain" --from start --to end wall -o "$page"
 is "… it has neither, and says why of both" "$(notes "$page")" "$sums
-what ran on GPUs is known as sums over time only: the page does not tell why GPUs were idle; exact times are kept for the last hours: ask for those"
+what ran on GPUs is known as sums over time only: the page does not show why GPUs were idle; exact times exist for the last hours: select those"
 is "… and nothing of GPUs" "$(header "$page" | jq -c .gpu)" null
 ends "… ids neither" 0 query --data "$tmp/old" --from start --to end 'wall{pid="700"}' -o "$page"
-is "… is said in the page" "$(notes "$page" | tail -1)" "of a part of the range only sums of 10 s are kept: pid, tid, cpu and trace_id are not known there"
+is "… is said in the page" "$(notes "$page" | tail -1)" "part of the range has only sums of 10 s: without pid, tid, cpu and trace_id"
 "$BUILD/fixture/gpu_trace" "$tmp/many.cresset" 1200000 >/dev/null
 "$cresset" -q convert "$tmp/many.cresset" --data "$tmp/many" --at now-5m
-limit="the answer is larger than the limit of 2,097,152 rows"
+limit="the result is larger than the limit of 2,097,152 rows"
 ends "of too much" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$page"
-has "… why there is no timeline" "$limit: the page has no timeline; ask for less time, or fewer series" "$(notes "$page")"
+has "… why there is no timeline" "$limit: the page has no timeline; select a shorter range, or fewer series" "$(notes "$page")"
 query --data "$tmp/many" gpu-time --from start --to end -o "$page" --max-memory 50M
-is "… nor idle times" "$(notes "$page")" "$(printf 'the answer needs more memory than 52.4 MB: the page %s; ask for less time, or fewer series\n' "has no timeline" "does not tell why GPUs were idle")"
+is "… nor idle times" "$(notes "$page")" "$(printf 'the result needs more memory than 52.4 MB: the page %s; select a shorter range, or fewer series\n' "has no timeline" "does not show why GPUs were idle")"
 ends "beside other files" 0 query --data "$tmp/store" "${range[@]}" "$exact" -o "$page" -o "$dir/x.folded"
-is "… it has no timeline, and says why" "$(notes "$page")" "the files beside it are made of sums: the page has no timeline; ask for the page alone"
+is "… it has no timeline, and says why" "$(notes "$page")" "the other outputs contain sums only: the page has no timeline; write the page alone"
 is "… but why GPUs were idle" "$(idle_times "$page")" "0 100000000000 60000000000 40000000000 100"
 query --data "$tmp/old" --from start --to end 'wall{pid="700"}' -o "$page" -o "$dir/x.folded"
-is "… and what is not known" "$(notes "$page" | tail -1)" "of a part of the range only sums of 10 s are kept: pid, tid, cpu and trace_id are not known there"
+is "… and what is not known" "$(notes "$page" | tail -1)" "part of the range has only sums of 10 s: without pid, tid, cpu and trace_id"
 ends "beside a trace" 0 query --data "$tmp/store" "${range[@]}" "$exact" -o "$page" -o "$dir/x.trace.json"
 is "… it has both" "$(notes "$page"; idle_times "$page")" "0 100000000000 60000000000 40000000000 100"
 "$BUILD/fixture/metrics" "$tmp/none"
@@ -109,7 +109,7 @@ serve --data "$tmp/calls"
 post "api/v1/profiles?type=gpu-launch&label=host%3Dh0" --data-binary $'main;launch 3\n' >/dev/null
 is "calls of a GPU alone" "$(cat "$tmp/code")" 200
 get api/v1/flame q=gpu-launch from=now-1h to=now fmt=html >"$page"
-is "… tell no idle times, which is said" "$(notes "$page" | tail -1)" "nothing here says what ran on GPUs: the page does not tell why GPUs were idle; record with -e gpu-time"
+is "… tell no idle times, which is said" "$(notes "$page" | tail -1)" "no GPU work or readings: the page does not show why GPUs were idle; record with -e gpu-time"
 stop
 
 # --- from a server: the same page, and the same words

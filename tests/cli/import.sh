@@ -103,7 +103,7 @@ for name in heap-1795255200.folded heap-1795255200000.folded 20261121T100000Z.fo
 	ends "$name" 0 convert "$tmp/$name" --data "$tmp/named.$name"
 	is "… is read" "$(sql "$tmp/named.$name" "SELECT min(time) FROM samples" | tail -1)" 1795255200000000000
 done
-fails "no time" 6 "tells a time" convert $folded/simple.txt --data "$tmp/none"
+fails "no time" 6 "no timestamp in the file or its name" convert $folded/simple.txt --data "$tmp/none"
 has "… says what to do" "--at" "$errs"
 ends "a time that is told" 0 convert $folded/simple.txt --data "$tmp/none" --at 1795255200
 fails "a wrong one" 2 "option --at" convert $folded/simple.txt --data "$tmp/none" --at yesterday

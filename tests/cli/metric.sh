@@ -48,7 +48,7 @@ is "… is what is said" "$(jq -r .reduce "$tmp/out")" rate
 ends "cpu" 0 query --data "$store" cpu "${hour[@]}"
 has "… is a profile" "7 samples" "$out"
 fails "a tree of a metric" 2 "'cpu_busy' is a metric, it has no stacks" query --data "$store" cpu_busy "${hour[@]}" --tree
-fails "a file of a metric" 2 "it has no stacks" query --data "$store" cpu_busy "${hour[@]}" -o "$tmp/x.folded"
+fails "a file of a metric" 2 "is a metric without stacks" query --data "$store" cpu_busy "${hour[@]}" -o "$tmp/x.folded"
 fails "--reduce of a profile" 2 "this is not a metric" query --data "$store" cpu "${hour[@]}" --range 1m --reduce max
 fails "steps without end" 1 "more than 100000 steps" query --data "$store" cpu_busy "${hour[@]}" --range 1us
 ends "a step of all time" 2 query --data "$store" cpu_busy --from 1700-01-01 --to 2262-01-01 --range 100000d

@@ -110,7 +110,7 @@ has "… is said" "did you mean 'comm'?" "$errs"
 ends "a value that is not there" 0 query --data "$waits" 'wall{comm="x"}'
 has "… is said, too" "no series is selected" "$errs"
 ends "a time when nothing was" 0 query --data "$waits" wall --from now-1s
-has "… as well" "nothing in this range" "$errs"
+has "… as well" "no data in this time range" "$errs"
 ends "samples without times" 0 query --data $folded samples
 is "… are all there" "$errs" ""
 

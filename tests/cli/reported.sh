@@ -26,7 +26,7 @@ has "… is said on the way" "1 ns in all" "$errs"
 file=$given/ftime-trace-total-events.json
 ends "summaries of clang" 0 report "$file"
 has "… are not added" "trace: 1.00 ms" "$out"
-has "… but counted" "3x events of the input left out, as they sum up others, 1.90 ms in all" "$(tail -1 <<<"$out")"
+has "… but counted" "3x events of the input skipped, since they are sums of others, 1.90 ms in all" "$(tail -1 <<<"$out")"
 
 # --- samples of blocked threads
 file=$given/firefox-idle-as-cpu.json
@@ -67,7 +67,7 @@ rows() { "$cresset" -q report --json --type space "$@" 2>/dev/null | jq -r '.top
 is "drop_frames: costs are the callers'" "$(rows "$file")" "userB 200 userA 100 userC 50"
 is "… all frames" "$(rows --all-frames "$file")" "malloc 300 helper_keep 50"
 ends "… is said" 0 report "$file"
-has "… with the number of samples" "6x samples without the frames that the file says to leave out (drop_frames); --all-frames shows them" "$out"
+has "… with the number of samples" "6x samples without frames that the file drops (drop_frames); --all-frames shows them" "$out"
 for ending in pb.gz cresset; do
 	ends "… to .$ending" 0 convert "$file" -o "$tmp/drop.$ending"
 	is "… follows the fields" "$(rows "$tmp/drop.$ending")" "userB 200 userA 100 userC 50"

@@ -121,11 +121,11 @@ is "answers are packed, too" "$(header content-encoding 'api/v1/flame?q=wall&fmt
 is "… and the same" "$(gzip -dc "$tmp/body" | cmp - <(get api/v1/flame q=wall fmt=svg) && echo same)" same
 is "… but for what is packed already" "$(header content-encoding 'api/v1/flame?q=wall&fmt=pprof' -H 'Accept-Encoding: gzip')" ""
 refused "a file that is not there" 404 "the page has no nothing.js" nothing.js
-refused "the way up" 404 "there is nothing at" page/..%2f..%2fetc/passwd.js
-refused "what is hidden" 404 "there is nothing at" page/.hidden.js
+refused "the way up" 404 "no such path" page/..%2f..%2fetc/passwd.js
+refused "what is hidden" 404 "no such path" page/.hidden.js
 
 # --- what cannot be asked
-refused "nothing there" 404 "there is nothing at /api/v2" api/v2
+refused "nothing there" 404 "no such path: /api/v2" api/v2
 refused "no selector" 400 "parameter q is missing" api/v1/flame
 refused "a bad selector" 400 "parameter q: selector, column 6" api/v1/top 'q=wall{=}'
 refused "no such type" 400 "types here: wall" api/v1/top q=cpu
@@ -181,10 +181,10 @@ echo two >"$tmp/ui/a.js"
 is "… read anew" "$(get a.js)" two
 is "a link inside" "$(get inside.js)" two
 for path in up.js absolute.js dir/outside.js directory.js pipe.js none.js page/none.css; do
-	refused "$path" 404 "there is no $path in --ui-dir" "$path"
+	refused "$path" 404 "$path is missing in --ui-dir" "$path"
 done
-refused "… nor what is hidden" 404 "there is nothing at" page/.git/x.js
-refused "… nor index.html of the program" 404 "there is no page/index.html" ""
+refused "… nor what is hidden" 404 "no such path" page/.git/x.js
+refused "… nor index.html of the program" 404 "page/index.html is missing" ""
 stop
 # --- a store, to read only: beside its writer, and after it
 serve --data "$tmp/store"
@@ -220,7 +220,7 @@ is "Ctrl-C ends it" "$status" 0
 fails "no file" 2 "FILE is missing" serve
 fails "no such file" 6 "cannot open" serve "$tmp/nothing"
 fails "others could read" 2 "others could read everything at 0.0.0.0:7070" serve "$waits" --listen 0.0.0.0:7070
-fails "no address" 2 "no address to listen on" serve "$waits" --listen nowhere
+fails "no address" 2 "not an address to listen on" serve "$waits" --listen nowhere
 fails "two things" 2 "choose one of FILE and --data" serve "$waits" --data "$tmp"
 fails "no directory of a store" 6 "cannot make" serve --data "$tmp/url/x"
 

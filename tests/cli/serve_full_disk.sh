@@ -52,13 +52,13 @@ is "… and counts what it refused" $? 0
 
 stop KILL
 serve --data "$disk/data"
-has "after kill -9 on the full disk it starts, and says so" "No space left on device; what it has is shown, nothing can be added until there is room" "$(cat "$tmp/serve.err")"
+has "after kill -9 on the full disk it starts, and says so" "No space left on device; it is read-only until space is available" "$(cat "$tmp/serve.err")"
 is "… with all that was acknowledged" "$(count)" $((acknowledged * 2000))
 push $seq
 is "… and takes nothing yet" "$code $(jq -r .error.message "$tmp/body")" "503 the disk is full: nothing can be added"
 rm "$disk"/filler*
-for _ in $(seq 1200); do grep -q "there is room again" "$tmp/serve.err" && break; sleep 0.05; done
-has "it goes on when there is room" "there is room again" "$(cat "$tmp/serve.err")"
+for _ in $(seq 1200); do grep -q "space is available again" "$tmp/serve.err" && break; sleep 0.05; done
+has "it goes on when there is room" "space is available again" "$(cat "$tmp/serve.err")"
 is "… and has it all still" "$(count)" $((acknowledged * 2000))
 push $seq
 is "the batch that did not fit" "$code" 200

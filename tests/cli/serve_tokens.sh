@@ -94,7 +94,7 @@ is "… but then" "$(status_as "$read" api/v1/types) $(status_as "$green" api/v1
 cp "$file" "$tmp/kept"
 echo nonsense >>"$file"
 reload "stays"
-has "a bad file changes nothing" "this is no token" "$(cat "$tmp/serve.err")"
+has "a bad file changes nothing" "not a token" "$(cat "$tmp/serve.err")"
 is "… nothing" "$(status_as "$green" api/v1/types)" 200
 cp "$tmp/kept" "$file"
 stop
@@ -112,7 +112,7 @@ cp "$tmp/one.key" "$tmp/cert.key"
 fails "no address for others" 2 "others could read everything" serve --data "$tmp/data" --listen 0.0.0.0:0
 fails "… without TLS" 2 "tokens could be read on their way" serve --data "$tmp/data" --listen 0.0.0.0:0 --tokens "$file"
 fails "half of TLS" 2 "go together" serve --data "$tmp/data" --tls-cert "$tmp/cert.pem"
-fails "the wrong key" 2 "are no certificate and key" serve --data "$tmp/data" --listen 127.0.0.1:0 --tls-cert "$tmp/one.pem" --tls-key "$tmp/two.key"
+fails "the wrong key" 2 "are not a TLS certificate and its key" serve --data "$tmp/data" --listen 127.0.0.1:0 --tls-cert "$tmp/one.pem" --tls-key "$tmp/two.key"
 serve --data "$tmp/data" --tokens "$file" --tls-cert "$tmp/cert.pem" --tls-key "$tmp/cert.key" --listen 0.0.0.0:0
 url=${url/0.0.0.0/127.0.0.1}
 has "the address says TLS" https:// "$url"

@@ -37,7 +37,7 @@ is "… has report's total" "$(sed -n 2p "$tmp/out")" "$("$cresset" report --jso
 # --- refused, and failed
 fails "no data" 2 "--data PATH is missing" sql "SELECT 1"
 fails "no statement" 2 "'SELECT ...' is missing" sql --data "$rec"
-fails "an empty one" 2 "there is no statement" sql --data "$rec" " -- nothing"
+fails "an empty one" 2 "empty statement" sql --data "$rec" " -- nothing"
 fails "a column that is not there" 2 "column 8: no such column: val" sql --data "$rec" "SELECT val FROM samples"
 has "… with a mark under it" $'\n         ^' "$errs"
 for text in "DELETE FROM samples" "ATTACH '$tmp/new.db' AS x" "PRAGMA page_size" "VACUUM INTO '$tmp/new.db'" "CREATE TEMP TABLE t(a)"; do

@@ -62,7 +62,7 @@ for other in --tree "--callers main" "--diff $waits"; do
 	# shellcheck disable=SC2086 # several words
 	fails "a heatmap and ${other%% *}" 2 "choose one of --heatmap and ${other%% *}" report "$waits" --heatmap $other
 done
-fails "-o without a heatmap" 2 "-o is where --heatmap goes to" report "$waits" -o "$tmp/x.svg"
+fails "-o without a heatmap" 2 "-o is the file of --heatmap" report "$waits" -o "$tmp/x.svg"
 fails "another ending" 2 "does not end in .svg" report "$waits" --heatmap -o "$tmp/x.png"
 fails "a picture as JSON" 2 "choose one of -o and --json" report "$waits" --heatmap -o "$tmp/x.svg" --json
 fails "no such directory" 7 "cannot create" report "$waits" --heatmap -o "$tmp/no/x.svg"

@@ -70,7 +70,7 @@ is "… and no tracks of GPUs" "$(rules "$tmp/read.trace.json" lanes)" ""
 ends "several hosts" 0 query --data "$tmp/store" "${range[@]}" wall -o "$tmp/hosts.trace.json"
 has "… are told of" "these are 2 hosts" "$errs"
 is "… keep the rules" "$(rules "$tmp/hosts.trace.json")" ""
-fails "with other outputs" 2 "a trace is of its own" query --data "$tmp/store" "${range[@]}" wall -o "$tmp/a.trace.json" -o "$tmp/a.svg"
+fails "with other outputs" 2 "a trace cannot be combined with other outputs" query --data "$tmp/store" "${range[@]}" wall -o "$tmp/a.trace.json" -o "$tmp/a.svg"
 ends "a part of a minute" 0 query --data "$tmp/store" --from 2026-11-21T10:00:03.25Z --to 2026-11-21T10:00:05Z 'wall{host="exact"}' -o "$tmp/short.trace.json"
 is "… keeps the rules" "$(rules "$tmp/short.trace.json")" ""
 is "… and begins with it" "$(rules "$tmp/short.trace.json" lanes; rules "$tmp/short.trace.json" counters)" $'GPU 0 of exact/stream 7 2 950000000\nGPU 0 of exact by its driver/utilization general 1 0.6 0.6'

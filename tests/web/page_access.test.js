@@ -256,6 +256,6 @@ test('a collector that does not answer is said on every screen', async () => {
 	assert.strictEqual(await page.isVisible('#silent'), false);
 	await page.reload();
 	await page.waitForSelector('#silent', { state: 'visible' });
-	assert.match(await page.innerText('#silent'), /^Not recording since .*: the collector does not answer\.$/);
+	assert.match(await page.innerText('#silent'), /^Not recording since .*: the collector does not respond\.$/);
 	await page.context().close();
 });

@@ -308,7 +308,7 @@ on('empty', 'nothing: no data at all; then there is', '', async (page, { url }) 
 on('waits', 'nothing: a type that nobody recorded', '?q=off-cpu', async (page, { get }) => {
 	assert.match(
 		await page.textContent('.trouble'),
-		/No data of type off-cpu was recorded here.*cresset up -e off-cpu/
+		/No data of type off-cpu\..*cresset up -e off-cpu/
 	);
 	await after(page, () => page.click('.trouble button >> text=wall'));
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
@@ -343,7 +343,7 @@ on(
 		await page.waitForSelector('.notice');
 		assert.match(await clipboard(page), /the disk is gone\nplug it in\n500 EIO\nhttp/);
 		await page.unroute('**/api/v1/top?**');
-		await after(page, () => page.click('text=Try again'));
+		await after(page, () => page.click('text=Retry'));
 		assert.strictEqual(await page.isVisible('.trouble'), false);
 		assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
 		page.trouble = page.trouble.filter((t) => !/500/.test(t)); /* the browser notes each answer that is an error */

@@ -154,7 +154,7 @@ test('parts of a range are those parts', async () => {
 	);
 	for (const [bad, why] of [
 		['x', /is not a range of time/],
-		[part(10, 5), /ends before it begins/],
+		[part(10, 5), /ends before it starts/],
 		[`${part(0, 10)},${part(5, 20)}`, /must not overlap/],
 		[
 			Array(65)

@@ -276,7 +276,7 @@ function saySilent() {
 	const since = app.status.collector?.silent_since;
 	$('silent').hidden = !since;
 	$('silent').textContent = since
-		? `Not recording since ${clock(Date.parse(since), 2 * 86400e3)}: the collector does not answer.`
+		? `Not recording since ${clock(Date.parse(since), 2 * 86400e3)}: the collector does not respond.`
 		: '';
 }
 async function watchCollector() {

@@ -397,7 +397,7 @@ function lossCard({ refused, kept, missing }, m) {
 			['damaged rows and blocks', (kept?.bad_rows || 0) + (kept?.bad_blocks || 0)],
 			['rejected samples and points', n('cresset_ingest_rejected_total')],
 			['missing batches', n('cresset_ingest_missing_batches')],
-			['series folded into [other]', kept?.folded_series || 0],
+			['series merged into [other]', kept?.folded_series || 0],
 			['exact rows dropped to save memory', n('cresset_store_hot_dropped_rows_total')]
 		]);
 	const limits = Object.entries(refused).filter(([, v]) => v);

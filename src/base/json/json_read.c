@@ -319,7 +319,7 @@ static int json_number(struct json_reader *r, struct json_value *v)
 	struct decimal d = { 0 };
 	bool is_whole = false;
 	if (!json_is_number(v->text, &is_whole))
-		return json_bad(r, "this is no value");
+		return json_bad(r, "not a value");
 	v->token = JSON_NUMBER;
 	if (is_whole)
 		json_whole(v, v->text);
@@ -351,7 +351,7 @@ static int json_literal(struct json_reader *r, struct json_value *v)
 	while (i < 3 && strcmp(v->text, words[i]) != 0)
 		i++;
 	if (i == 3)
-		return json_bad(r, "this is no value");
+		return json_bad(r, "not a value");
 	v->token = i == 2 ? JSON_NULL : JSON_BOOL;
 	v->boolean = i == 1;
 	return 1;

@@ -116,7 +116,7 @@ static int on_open(struct reading *r, const yaml_event_t *e, enum yaml_kind kind
 
 static int on_document(struct reading *r, const yaml_event_t *e)
 {
-	return r->root ? refuse(r, e, "a second document begins") : 0;
+	return r->root ? refuse(r, e, "more than one document") : 0;
 }
 
 static bool has_extras(const yaml_event_t *e)
@@ -139,8 +139,8 @@ static int on_event(struct reading *r, const yaml_event_t *e)
 {
 	if (has_extras(e))
 		return refuse(r, e,
-			      "anchors (&), aliases (*) and tags (!) are not taken; a text that "
-			      "begins like one is put in quotes");
+			      "anchors (&), aliases (*) and tags (!) are not supported; quote a "
+			      "text that starts like one");
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		return on_document(r, e);
@@ -167,7 +167,7 @@ static int syntax_error(struct reading *r)
 	const yaml_parser_t *p = &r->parser;
 	size_t line = p->problem_mark.line ? p->problem_mark.line : p->context_mark.line;
 
-	return err_set(r->err, EINVAL, "%s:%zu: this is no YAML: %s", r->name, line + 1,
+	return err_set(r->err, EINVAL, "%s:%zu: invalid YAML: %s", r->name, line + 1,
 		       p->problem ? p->problem : "it cannot be read");
 }
 

@@ -395,7 +395,7 @@ static int parse_rest(struct parser *p)
 			return rc;
 	}
 	if (line->cmd->runs_command && !line->command.n) {
-		err_set(p->err, EINVAL, "there is no command after --");
+		err_set(p->err, EINVAL, "missing command after --");
 		hint_help(p, NULL);
 		return -EINVAL;
 	}

@@ -51,7 +51,7 @@ static int add(struct cmd_line *line, const char *option, const char *text, stru
 	}
 	if (selector_suits_labels(*out))
 		return CMD_OK;
-	return cmd_usage(line, "option --%s: '%s' asks for more than labels and the name of a type",
+	return cmd_usage(line, "option --%s: '%s': only labels and the name of a type are allowed",
 			 option, text);
 }
 
@@ -216,7 +216,7 @@ static int say(const struct obstacle *o, const char *path, uid_t uid, const char
 	if (!n)
 		return err_set(err, o->error, "the %s cannot become %s: %s", process, words,
 			       strerror(o->error));
-	err_set(err, o->error, "%s: %s, as whom the %s runs, cannot %s %.*s: %s", path, words,
+	err_set(err, o->error, "%s: %s, the user of the %s, cannot %s %.*s: %s", path, words,
 		process, path[n] ? "enter" : "write to", n, path, strerror(o->error));
 	if (o->error == EROFS)
 		return err_hint(err, "choose a directory that can be written to");
@@ -306,7 +306,7 @@ static int settle_attach(struct cmd_line *line, const struct always_opts *o, str
 				 gpu_level_words[o->gpu]);
 	if (!gpu_library_path(cuda_attach_library.name, a->gpu_library, &err))
 		return CMD_OK;
-	err_hint(&err, "looked beside this program, and in ../lib/cresset from there");
+	err_hint(&err, "searched the directory of this program and ../lib/cresset from there");
 	return cmd_fail(CMD_UNSUPPORTED, &err);
 }
 
@@ -315,7 +315,7 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 	struct err err = { 0 };
 
 	if (!(o->gpu_budget_percent.v > 0))
-		return cmd_usage(line, "--gpu-budget is to be more than 0: --gpu=0 has no windows");
+		return cmd_usage(line, "--gpu-budget must be above 0; --gpu=0 records no GPU time");
 	machine_init(&a->machine);
 	always_add_label(a, "host", a->machine.name.nodename);
 	for (int i = 0; i < MACHINE_LABELS; i++)
@@ -525,7 +525,7 @@ int always_check_permissions(struct err *err)
 /* --- the key "relabel" of a configuration file ------------------------------------------------ */
 
 const char relabel_example[] = "#relabel:\n"
-			       "#  - action: drop              # what cron starts is not kept\n"
+			       "#  - action: drop              # drop what cron starts\n"
 			       "#    source_labels: [process]\n"
 			       "#    regex: cron|anacron\n"
 			       "#  - source_labels: [host]     # web-7.example.org: role=web\n"

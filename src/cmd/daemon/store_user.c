@@ -63,7 +63,7 @@ int store_user_find(struct store_user *out, struct err *err)
 		return 0;
 	}
 	err_set(err, ENOENT,
-		"there is no user '" STORE_USER "' for the data, and users %d to %d "
+		"no user '" STORE_USER "' for the data, and users %d to %d "
 		"are taken",
 		STORE_UID_FIRST, STORE_UID_FIRST + STORE_UIDS - 1);
 	return err_hint(err,
@@ -162,12 +162,14 @@ static int take_over(const char *dir, int fd, uid_t nobody, struct err *err)
 		close(locked);
 	store_user_words(t.to.uid, words);
 	if (rc == 0)
-		log_info("%s belonged to nobody, and belongs to %s now: others run as nobody, too",
+		log_info("%s: owner changed from nobody to %s, because other programs also run as "
+			 "nobody",
 			 dir, words);
 	if (rc == 0)
 		return 1;
-	err_set(err, -rc, "%s stays nobody's, as whom others run, too: %s", dir,
-		rc == -EBUSY ? "another process writes it" : strerror(-rc));
+	err_set(err, -rc,
+		"%s: cannot change owner; still owned by nobody, as which other programs run: %s",
+		dir, rc == -EBUSY ? "another process writes it" : strerror(-rc));
 	return err_hint(err, "once nothing uses it:  chown -R %u:%u %s", (unsigned)t.to.uid,
 			(unsigned)t.to.gid, dir);
 }

@@ -70,7 +70,7 @@ static void add_frames(struct buf *b, const struct inspected *o)
 {
 	add_field(b, "stacks");
 	if (!o->frames_from) {
-		buf_adds(b, o->is_go ? "frame pointers, as Go keeps them"
+		buf_adds(b, o->is_go ? "frame pointers, as in all Go programs"
 				     : "frame pointers only, if it has any");
 		return;
 	}
@@ -92,7 +92,7 @@ static void add_file(struct buf *b, const struct term *term, const struct inspec
 	}
 	add_field(b, "build id");
 	add_hex(b, o);
-	buf_adds(b, o->build_id_len ? "" : "none: names of it are not kept between recordings");
+	buf_adds(b, o->build_id_len ? "" : "none: its symbols are not cached between recordings");
 	add_names(b, o);
 	add_frames(b, o);
 	if (*o->remedy.text) {
@@ -175,7 +175,7 @@ static void add_threads(struct buf *b, const struct inspected_context *c)
 		add_text(b, c->says.threads);
 		buf_adds(b, process_context_has_threads(&c->says) ? "" : " (not known here)");
 	} else {
-		buf_adds(b, "it does not say that its threads tell spans");
+		buf_adds(b, "the process does not publish the spans of its threads");
 	}
 	if (!c->variable_in)
 		return;
@@ -225,8 +225,7 @@ static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 	if (in->files.n || in->jit_bytes)
 		add_context(b, term, &in->context);
 	else
-		buf_adds(b,
-			 " it has no code of its own: a thread of the kernel, or about to end\n");
+		buf_adds(b, " no code: a kernel thread, or a process that is exiting\n");
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

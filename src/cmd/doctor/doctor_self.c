@@ -72,7 +72,7 @@ static const struct {
 	[CHECKSUM_CHANGED] = { "changed", "changed" },
 	[CHECKSUM_MISSING] = { "missing", "missing" },
 	[CHECKSUM_NOT_A_FILE] = { "not_a_file", "not a regular file" },
-	[CHECKSUM_OUTSIDE] = { "outside", "not looked at: its name leads out of the installation" },
+	[CHECKSUM_OUTSIDE] = { "outside", "not checked: its name leads out of the installation" },
 	[CHECKSUM_NOT_READABLE] = { "not_readable", "not readable" },
 };
 
@@ -99,7 +99,7 @@ static int verify(struct self *s, struct err *err)
 static void say_no_list(struct self *s, int rc, const struct err *err)
 {
 	if (rc == -ENOENT) {
-		struct check *c = add(s, "files", CHECK_LIMITED, "not compared: there is no %s",
+		struct check *c = add(s, "files", CHECK_LIMITED, "not compared: %s is missing",
 				      CHECKSUMS_NAME);
 		snprintf(c->remedy, sizeof c->remedy,
 			 "archives and packages of releases have one; looked in\n%.110s\n%.110s",
@@ -187,7 +187,7 @@ static void say_gpu_library(struct self *s)
 	}
 	if (fd < 0) {
 		add(s, name, CHECK_MISSING, "cannot be read: %s",
-		    fd == -EINVAL ? "it is no regular file" : strerror(-fd));
+		    fd == -EINVAL ? "not a regular file" : strerror(-fd));
 		end_with(s, status_of(-fd));
 		return;
 	}
@@ -227,8 +227,7 @@ static const struct late_library {
 	  false },
 	{ "HTTP client",
 	  { HTTP_LIBRARIES },
-	  "without it there are no debug files from debuginfod, and agent and query --server reach "
-	  "no server: install libcurl",
+	  "without it debuginfod, agent and query --server do not work: install libcurl",
 	  CHECK_LIMITED,
 	  false },
 };

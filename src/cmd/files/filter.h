@@ -32,31 +32,31 @@ static inline struct load_opts filter_load(const struct filter_opts *f)
 #define FILTER_STACKS(T) \
 	{ NULL, "focus", "RE", "only stacks with a frame that matches RE", OPT_STRING, \
 	  FILTER_ROW(T, focus), .basic = true }, \
-	{ NULL, "ignore", "RE", "only stacks without such a frame", OPT_STRING, \
+	{ NULL, "ignore", "RE", "only stacks without a frame that matches RE", OPT_STRING, \
 	  FILTER_ROW(T, ignore), .basic = true }, \
-	{ NULL, "hide", "RE", "leave matching frames out of their stacks", OPT_STRING, \
+	{ NULL, "hide", "RE", "remove matching frames from stacks", OPT_STRING, \
 	  FILTER_ROW(T, hide), .basic = true }
 #define FILTER_SIDES(T) \
-	{ NULL, "no-kernel", NULL, "leave kernel frames out", OPT_FLAG, \
+	{ NULL, "no-kernel", NULL, "remove kernel frames", OPT_FLAG, \
 	  FILTER_ROW(T, no_kernel) }, \
-	{ NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, FILTER_ROW(T, no_user) }
+	{ NULL, "no-user", NULL, "remove user frames", OPT_FLAG, FILTER_ROW(T, no_user) }
 #define FILTER_OPTIONS(T) \
 	FILTER_OPTIONS_BY(T, tree_by_names, "root frames: comm pid process unit pod user ... none")
 /* The same for commands with other words for --by. */
 #define FILTER_OPTIONS_BY(T, by_words, by_help) \
-	{ NULL, "type", "T", "profile type, when the file has several", OPT_STRING, \
+	{ NULL, "type", "T", "profile type, if the file has several", OPT_STRING, \
 	  FILTER_ROW(T, type), .basic = true }, \
-	{ NULL, "match", "SELECTOR", "by type and labels: 'cpu{comm=~\"redis.*\"}'", OPT_STRING, \
+	{ NULL, "match", "SELECTOR", "filter by type and labels: 'cpu{comm=~\"redis.*\"}'", OPT_STRING, \
 	  FILTER_ROW(T, match), .basic = true }, \
-	{ NULL, "time", "A-B", "only this part, from the start: 3s-7s, 10s-, -2m", OPT_STRING, \
+	{ NULL, "time", "A-B", "time range since the start: 3s-7s, 10s-, -2m", OPT_STRING, \
 	  FILTER_ROW(T, time), .basic = true }, \
 	FILTER_STACKS(T), \
 	{ NULL, "by", "KEY,...", by_help, OPT_CHOICES, FILTER_ROW(T, by), .words = by_words, \
 	  .basic = true }, \
 	FILTER_SIDES(T), \
-	{ NULL, "all-frames", NULL, "also those that a pprof file says to leave out", OPT_FLAG, \
+	{ NULL, "all-frames", NULL, "include frames that a pprof file marks as dropped", OPT_FLAG, \
 	  FILTER_ROW(T, all_frames) }, \
-	{ NULL, "from", "FORMAT", "read as this, whatever the content looks like", OPT_STRING, \
+	{ NULL, "from", "FORMAT", "input format (default: detected from the content)", OPT_STRING, \
 	  FILTER_ROW(T, from) }
 /* clang-format on */
 

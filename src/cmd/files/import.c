@@ -144,7 +144,7 @@ static int settle_time(const struct import *im, const char *path, struct profile
 	if (p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS)
 		return 0;
 	if (!name_time(path, &ns) && !im->opts->at) {
-		err_set(err, ENODATA, "%s: neither the file nor its name tells a time", path);
+		err_set(err, ENODATA, "%s: no timestamp in the file or its name", path);
 		return err_hint(err, "say when it was with --at 2026-11-21T10:15:00Z");
 	}
 	p->meta.start_wall_ns = ns;
@@ -319,7 +319,7 @@ static void say(const struct import *im, uint64_t expired)
 			 im->known == 1 ? "was" : "were", im->known == 1 ? "it" : "them");
 	if (expired)
 		log_warn("%" PRIu64
-			 " samples and readings are older than what the store keeps: left out",
+			 " samples and readings skipped: older than the retention of the store",
 			 expired);
 	if (im->bad)
 		log_warn("%" PRIu64 " %s passed over", im->bad,

@@ -114,7 +114,7 @@ static int unknown_ending(const char *path)
 	if (names)
 		err_set(&err, EINVAL, "-o - needs --format");
 	else
-		err_set(&err, EINVAL, "the ending of '%s' tells no format", path);
+		err_set(&err, EINVAL, "unknown format: '%s' has no known file name ending", path);
 	err_hint(&err, names ? "formats: %s" : "endings: %s; or say --format NAME",
 		 buf_cstr(&list));
 	buf_done(&list);

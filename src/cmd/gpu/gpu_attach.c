@@ -106,9 +106,9 @@ static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report
 	buf_addf(b,
 		 ", for %" PRIu64
 		 " us\n  restored  registers, vector registers, errno, signal mask%s\n",
-		 r->held_ns / 1000, r->restarted ? "; the call was begun again" : "");
-	buf_addf(b, "  loaded    %" PRIu64 " us later, by a thread of its own%s\n",
-		 r->load_ns / 1000, r->by_file ? ", from /tmp of the process" : "");
+		 r->held_ns / 1000, r->restarted ? "; its system call was restarted" : "");
+	buf_addf(b, "  loaded    %" PRIu64 " us later, by a separate thread%s\n", r->load_ns / 1000,
+		 r->by_file ? ", from /tmp of the process" : "");
 }
 
 static int status_of(int rc, const struct gpu_attach_report *r)

@@ -63,7 +63,7 @@ static void list_text(const struct gpu_now *now, struct buf *b)
 	for (uint32_t i = 0; i < now->machine.devices.n; i++)
 		add_device(b, now, i);
 	if (now->machine.left_out)
-		buf_addf(b, "%u more do not answer, or are more than are looked at\n",
+		buf_addf(b, "%u more not shown: not responding, or beyond the limit\n",
 			 now->machine.left_out);
 }
 
@@ -156,7 +156,7 @@ static int fail(const struct gpu_now *now)
 	if (now->status.state == GPU_FAILED)
 		err_set(&err, EIO, "cannot query the GPUs: %s", now->status.words);
 	else
-		err_set(&err, ETIMEDOUT, "the GPU driver does not answer");
+		err_set(&err, ETIMEDOUT, "the GPU driver does not respond");
 	return cmd_fail(CMD_FAILED, &err);
 }
 

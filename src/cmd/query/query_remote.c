@@ -48,7 +48,7 @@ static int needs_json(const struct query_cmd *c, const char *what)
 {
 	return c->line->globals.json
 		       ? CMD_OK
-		       : cmd_usage(c->line, "--server answers %s as JSON only: add --json", what);
+		       : cmd_usage(c->line, "--server returns %s as JSON only: add --json", what);
 }
 
 static int ask_list(const struct query_cmd *c, struct question *q)

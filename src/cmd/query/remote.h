@@ -11,16 +11,16 @@ struct remote_opts {
 };
 
 /* Rows for the option table of a command whose options struct T has a member `remote`. */
-#define REMOTE_ROW(T, member) .group = "Of a server", .offset = offsetof(struct T, remote.member)
+#define REMOTE_ROW(T, member) .group = "Server", .offset = offsetof(struct T, remote.member)
 #define REMOTE_OPTIONS(T) \
 	{ NULL,       "server", \
-	  "URL",      "ask this server, in place of --data", \
+	  "URL",      "query this server, instead of --data", \
 	  OPT_STRING, REMOTE_ROW(T, server) }, \
 		{ NULL,       "token-file", \
-		  "FILE",     "its token; else CRESSET_TOKEN has it", \
+		  "FILE",     "token file (default: $CRESSET_TOKEN)", \
 		  OPT_STRING, REMOTE_ROW(T, token_file) }, \
 	{ \
-		NULL, "ca-file", "FILE", "trust these certificates, PEM, and no others", \
+		NULL, "ca-file", "FILE", "trust only the CA certificates in this PEM file", \
 			OPT_STRING, REMOTE_ROW(T, ca_file) \
 	}
 

@@ -149,7 +149,7 @@ static void top_gpus_look(struct top_gpus *g, char *out, size_t size)
 		gpu_now_words(&g->now, i, &b);
 	}
 	if (g->now.status.hangs_ns)
-		buf_adds(&b, b.len ? "   (the driver does not answer)" : "");
+		buf_adds(&b, b.len ? "   (the driver does not respond)" : "");
 	snprintf(out, size, "%s", buf_cstr(&b));
 	buf_done(&b);
 }

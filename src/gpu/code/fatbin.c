@@ -249,7 +249,7 @@ static bool unpack(const struct fatbin_image *i, const void *packed, void *out)
 int fatbin_unpack(const struct fatbin *f, uint32_t image, void **out, struct err *err)
 {
 	if (image >= f->images.n)
-		return err_set(err, EINVAL, "there is no such image");
+		return err_set(err, EINVAL, "no such image");
 	const struct fatbin_image *i = &f->images.v[image];
 	void *bytes = xmalloc(i->size), *packed = NULL;
 	bool is_good;

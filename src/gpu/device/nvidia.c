@@ -46,7 +46,7 @@ static int begin(void *library, gpu_call *call, struct gpu_session **out, struct
 		*out = nvidia_session_new(&api, library, call);
 		return 0;
 	}
-	err_set(err, EAGAIN, "NVIDIA's library is here, but it cannot begin: %s",
+	err_set(err, EAGAIN, "NVIDIA's library is installed but cannot be initialized: %s",
 		nvml_words(result, text));
 	return result == NVML_DRIVER_NOT_LOADED ? -ENODEV : -EAGAIN;
 }

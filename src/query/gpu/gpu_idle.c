@@ -295,9 +295,9 @@ int idle_nothing_known(const struct gpu_idle *g, struct err *err)
 {
 	if (g->exact_from_ns) {
 		err_set(err, ENODATA, "what ran on GPUs is known as sums over time only");
-		return err_hint(err, "exact times are kept for the last hours: ask for those");
+		return err_hint(err, "exact times exist for the last hours: select those");
 	}
-	err_set(err, ENODATA, "nothing here says what ran on GPUs");
+	err_set(err, ENODATA, "no GPU work or readings");
 	return err_hint(err, "record with -e gpu-time");
 }
 

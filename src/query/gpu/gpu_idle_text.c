@@ -98,7 +98,7 @@ static void put_source(const struct idle_report *r, const struct gpu_idle_device
 
 static void put_name(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
 {
-	buf_adds(b, d->is_part ? "What was watched of GPU " : "GPU ");
+	buf_adds(b, d->is_part ? "Observed time of GPU " : "GPU ");
 	columns_fit(b, text_of(r, d->label), NAME_MAX_COLUMNS);
 	if (d->host) {
 		buf_adds(b, " of ");

@@ -167,7 +167,7 @@ static int check_size(struct lanes_work *w)
 	if (w->keys.all.n > LANES_MAX_KEYS) {
 		err_set(w->err, E2BIG, "there are more than %d lanes by these labels",
 			LANES_MAX_KEYS);
-		err_hint(w->err, "ask by labels that have fewer values");
+		err_hint(w->err, "use labels with fewer values");
 		return -E2BIG;
 	}
 	return guard_memory(&w->guard, bytes, w->err);

@@ -257,7 +257,7 @@ static int check_text(struct sql *sql, const char *text, struct err *err)
 		return err_set(err, E2BIG, "SQL: the statement is longer than %d bytes",
 			       SQL_MAX_TEXT);
 	if (!*first)
-		return err_set(err, EINVAL, "SQL: there is no statement");
+		return err_set(err, EINVAL, "SQL: empty statement");
 	if (!is_word(first, "SELECT") && !is_word(first, "WITH") && !is_word(first, "VALUES"))
 		return column_error(err, "SQL", text, first,
 				    "only SELECT, WITH ... SELECT and VALUES are run here");

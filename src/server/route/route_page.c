@@ -115,8 +115,7 @@ static int read_below(int dir, const char *file, struct buf *out, struct err *er
 {
 	int fd = open_below(dir, file);
 	if (fd < 0)
-		return err_set(err, ENOENT, "there is no %s in --ui-dir: %s", file,
-			       strerror(errno));
+		return err_set(err, ENOENT, "%s is missing in --ui-dir: %s", file, strerror(errno));
 	int rc = fs_read_fd(fd, PAGE_MAX_BYTES, out, err);
 	close(fd);
 	return rc;

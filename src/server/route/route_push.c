@@ -83,11 +83,9 @@ static void reply_push(struct upload *a)
 	struct err err = { 0 };
 	if (a->expired && a->expired == a->news.samples + a->points.n) {
 		/* Nothing of it can ever be queried. */
-		err_set(&err, EINVAL,
-			"all %llu samples and points are older than what is kept here",
+		err_set(&err, EINVAL, "all %llu samples and points are older than the retention",
 			(unsigned long long)a->expired);
-		err_hint(&err,
-			 "/api/v1/status says from when on; are the clocks of both sides right?");
+		err_hint(&err, "/api/v1/status has its start; check the clocks of both sides");
 		reply_error(a->r, 422, &err);
 		return;
 	}

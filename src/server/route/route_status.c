@@ -257,7 +257,7 @@ void handle_healthz(struct request *r)
 	reply_ok(r);
 }
 
-/* Returns -EAGAIN with err set while the collector does not answer. */
+/* Returns -EAGAIN with err set while the collector does not respond. */
 static int check_recording(const struct server *s, struct err *err)
 {
 	int64_t since_ns = silent_since_wall_ns(s);
@@ -265,7 +265,7 @@ static int check_recording(const struct server *s, struct err *err)
 	if (!since_ns)
 		return 0;
 	time_text(&at, since_ns);
-	err_set(err, EAGAIN, "not recording since %s: the collector does not answer",
+	err_set(err, EAGAIN, "not recording since %s: the collector does not respond",
 		buf_cstr(&at));
 	buf_done(&at);
 	return -EAGAIN;

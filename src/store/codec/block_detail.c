@@ -44,7 +44,7 @@ static int open_detail(const struct block_sums *sums, const void *data, size_t l
 	d->piece_windows = piece_windows;
 	d->sizes = in;
 	if (!sizes_fit(d, in, &d->pieces))
-		return block_bad(err, "other pieces than it says");
+		return block_bad(err, "its pieces do not match its header");
 	return 0;
 }
 

@@ -41,7 +41,7 @@ int block_open_blob(struct block_coder *c, const void *data, size_t len, uint8_t
 	}
 	most = most < BLOCK_MAX_BYTES ? most : BLOCK_MAX_BYTES;
 	if (b->in.bad || (b->flags & BLOB_PACKED && !unpack(c, &b->in, most)))
-		return block_bad(err, "what is compressed in it cannot be decompressed");
+		return block_bad(err, "its data cannot be decompressed");
 	return 0;
 }
 

@@ -119,7 +119,7 @@ static int sender_take(struct sender *s, uint64_t number, struct err *err)
 	uint64_t i = number - s->high - 1;
 	if (i >= INBOX_WINDOW) {
 		err_set(err, ERANGE,
-			"batch %" PRIu64 " is too far ahead: of this sender, %" PRIu64
+			"batch %" PRIu64 " is too far ahead: for this sender, %" PRIu64
 			" has not come yet",
 			number, s->high + 1);
 		return err_hint(err, "a sender that has lost batches starts over with another id");

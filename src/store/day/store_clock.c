@@ -154,9 +154,9 @@ static void say_taken_back(struct store *s, struct err *words)
 	day_text(was, s->taken_back_ns);
 	day_text(is, s->kept_from_ns);
 	err_set(words, EINVAL,
-		"%s: nothing before %s was to be kept, which is in the future: a clock was wrong",
+		"%s: the retention started at %s, which is in the future: a clock was wrong",
 		s->dir, was);
-	err_hint(words, "what is from %s or later is kept again", is);
+	err_hint(words, "data from %s or later is accepted again", is);
 	s->taken_back_ns = 0;
 }
 

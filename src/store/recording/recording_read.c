@@ -173,7 +173,7 @@ static int open_recording(struct recording_reader *r, struct err *err)
 	if (rc)
 		return rc;
 	if (!recording_detect(head, len))
-		return err_set(err, EBADMSG, "%s is no recording of cresset", input_name(r->in));
+		return err_set(err, EBADMSG, "%s is not a cresset recording", input_name(r->in));
 	if (path && has_log(path))
 		return open_unfinished(r, path, err);
 	if (path && stat(path, &st) == 0 && is_whole(head, &st))
