@@ -91,7 +91,7 @@ struct gpu_info {
 _Static_assert(sizeof(struct gpu_info) == sizeof(struct wait_info), "one takes the other's place");
 _Static_assert(__builtin_offsetof(struct gpu_info, parts) ==
 		       __builtin_offsetof(struct wait_info, parts),
-	       "which of them it is can be told");
+	       "parts tells them apart");
 
 struct event_gpu {
 	struct event_sample sample; /* kind is EVENT_GPU, or EVENT_RAW in an event_raw */

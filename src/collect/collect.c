@@ -181,7 +181,7 @@ static int check_helper(struct collector *c, struct err *err)
 	if (c->opts.sampler.is_always)
 		return err_set(err, ECHILD,
 			       "cresset-nursery has been ended, which starts the processes that "
-			       "read of others; the collector begins again");
+			       "read of others; restarting the collector");
 	helper_renew(c->helper); /* if that fails, it is tried again */
 	return 0;
 }

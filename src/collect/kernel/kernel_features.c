@@ -115,7 +115,7 @@ void kernel_features_find(const char *btf_file, uint32_t without, struct kernel_
 	find_lacks(types, out);
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) /* programs for waits attach to it */
 		snprintf(out->why_not[GROUP_WAITS], sizeof out->why_not[GROUP_WAITS],
-			 "this kernel does not tell its own types (/sys/kernel/btf/vmlinux)");
+			 "this kernel does not publish its types (/sys/kernel/btf/vmlinux)");
 	free(types);
 	btf__free(btf);
 }

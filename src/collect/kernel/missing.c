@@ -13,5 +13,5 @@ const struct collect_feature collect_features[COLLECT_GROUPS] = {
 void collect_missing_words(const struct collect_missing *m, struct err *err)
 {
 	err_set(err, EOPNOTSUPP, "%s: %s", collect_features[m->group].lost, m->why);
-	err_hint(err, "all else is recorded; cresset doctor -v says more");
+	err_hint(err, "everything else is recorded; for details: cresset doctor -v");
 }

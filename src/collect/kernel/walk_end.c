@@ -24,7 +24,7 @@ static const struct {
 	[WALK_LOST] = REASON("lost"),
 	[WALK_EXEC] = REASON("exec"),
 	[WALK_TIME] = REASON("time"),
-	[WALK_NO_ROOM] = REASON("no room for its mappings"),
+	[WALK_NO_ROOM] = REASON("no room for its mappings"), /* words-ok: room */
 };
 
 const char *walk_end_reason(uint32_t end)

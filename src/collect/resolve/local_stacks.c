@@ -14,7 +14,7 @@ const char *const local_stacks_ends[LOCAL_STACKS_ENDS] = {
 	[LOCAL_STACKS_MACHINE] = "of another machine than x86-64",
 	[LOCAL_STACKS_REGISTERS] = "without all registers",
 	[LOCAL_STACKS_MISSING] = "through a file that is not on this machine",
-	[LOCAL_STACKS_DIFFERS] = "through a file of which another build is here",
+	[LOCAL_STACKS_DIFFERS] = "through a file with another build id here",
 	[LOCAL_STACKS_UNVERIFIED] =
 		"through a file that the recording has neither build id nor inode of",
 	[LOCAL_STACKS_UNREADABLE] = "through a file that cannot be read",
