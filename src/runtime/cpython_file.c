@@ -173,7 +173,7 @@ int cpython_file_read(const struct elf_file *f, const char *path, struct cpython
 	    f->header.e_ident[EI_DATA] != ELFDATA2LSB || !find_runtime(f, &file, &find))
 		return err_set(err, ENODATA, "CPython is not in the file");
 	if (!find_version(f, find, path, &file))
-		return err_set(err, ENOTSUP, "CPython of a version that nothing tells");
+		return err_set(err, ENOTSUP, "CPython of an unknown version");
 	if (file.version < V(3, 6))
 		return err_set(err, ENOTSUP, "CPython 3.%u is not walked", file.version & 255);
 	file.code_type = address_of(f, find, "PyCode_Type");

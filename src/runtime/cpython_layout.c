@@ -288,7 +288,7 @@ int cpython_layout_said(const uint64_t said[CPYTHON_SAID_WORDS], struct cpython_
 		return err_set(err, ENOTSUP, "3.%u does not describe itself", minor);
 	if (!take_threads(said, index, &s) || !take_frame(said, index, &s.layout) ||
 	    !take_code(said, index, &s.layout) || !take_objects(said, index, &s.layout))
-		return err_set(err, ENOTSUP, "what 3.%u says of its structures cannot be", minor);
+		return err_set(err, ENOTSUP, "the structure offsets of 3.%u are invalid", minor);
 	if (s.layout.version >= V(3, 14))
 		s.layout.flags |= CPYTHON_TAGGED;
 	*out = s;

@@ -77,14 +77,14 @@ share=$(awk "BEGIN { print $in_ns / ($in_ns + $out_ns) }")
 near "the share of samples in spans" "$with" "$(awk "BEGIN { print $n * $share }")" "$(awk "BEGIN { print $(sigma "$n" "$share" 4) + 0.02 * $n }")"
 
 # --- processes without spans
-is "other processes have none" "$(sql "$tmp/in-program.cresset" "SELECT count(*) FROM samples WHERE trace_id IS NOT NULL AND NOT $(of_comm in-program)")" 0
+is "other processes have no ids" "$(sql "$tmp/in-program.cresset" "SELECT count(*) FROM samples WHERE trace_id IS NOT NULL AND NOT $(of_comm in-program)")" 0
 
 # --- every output
 trace=$(sql "$tmp/in-program.cresset" "SELECT trace_id FROM samples WHERE type = 'cpu' AND trace_id IS NOT NULL GROUP BY trace_id ORDER BY count(*) DESC LIMIT 1")
 want=$(sql "$tmp/in-program.cresset" "SELECT count(*) FROM samples WHERE type = 'cpu' AND trace_id = '$trace'")
 of_trace() { "$cresset" query -q --data "$1" "cpu{trace_id=\"$trace\"}" -o - --format folded | folded_sum; }
 is "a selector takes one trace" "$(of_trace "$tmp/in-program.cresset")" "$want"
-is "… of report, too" "$("$cresset" convert -q "$tmp/in-program.cresset" --match "{trace_id=\"$trace\"}" --type cpu -o - --format folded | folded_sum)" "$want"
+is "… of report as well" "$("$cresset" convert -q "$tmp/in-program.cresset" --match "{trace_id=\"$trace\"}" --type cpu -o - --format folded | folded_sum)" "$want"
 for ending in pb.gz otlp; do
 	"$cresset" convert -q "$tmp/in-program.cresset" --type cpu -o "$tmp/out.$ending"
 	is "it goes through .$ending" "$(of_trace "$tmp/out.$ending")" "$want"

@@ -574,7 +574,7 @@ static int palette_unknown(const char *name, struct err *err)
 	for (int i = 0; i < N_PALETTES; i++)
 		names[i] = palettes[i].name;
 	const char *near = str_nearest(name, names, N_PALETTES);
-	err_set(err, EINVAL, "there is no palette \"%.40s\"", name);
+	err_set(err, EINVAL, "unknown palette \"%.40s\"", name);
 	return err_hint(err, near ? "did you mean %s?" : "one of kind, binary, wall, classic, mono",
 			near);
 }

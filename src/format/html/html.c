@@ -88,8 +88,7 @@ static void put_table(struct page *page, const struct tree *t)
 	svg_text(b, buf_cstr(&line), SIZE_MAX);
 	buf_adds(b, "</p>\n<table><caption>");
 	put_text(b, t->type_name);
-	buf_addf(b, ": the %d functions with the greatest share of their own</caption>\n",
-		 TABLE_ROWS);
+	buf_addf(b, ": the %d functions with the largest self share</caption>\n", TABLE_ROWS);
 	buf_addf(
 		b,
 		"<thead><tr><th scope=\"col\">self %%</th><th scope=\"col\">total %%</th>%s"
@@ -254,8 +253,7 @@ static int html_write(struct profile *p, const struct format_write_opts *opts, s
 const struct format format_html = {
 	.name = "html",
 	.summary = "a page in one file: all types, timeline, table, search",
-	.notes = "One file that needs nothing else, not even a network. It can be looked at, not "
-		 "read back.",
+	.notes = "One file without dependencies, usable offline. It cannot be read back.",
 	.endings = (const char *const[]){ ".html", ".htm", NULL },
 	.has_timeline = true,
 	.write = html_write,

@@ -471,7 +471,7 @@ int perf_script_read(struct input *in, struct sink *sink, struct err *err)
 		perf_end_sample(&r);
 	if (rc == 0 && r.samples == 0)
 		rc = err_set(err, EBADMSG,
-			     "%s: none of %llu lines begins a sample of perf script "
+			     "%s: none of %llu lines starts a perf script sample "
 			     "(\"comm 12 [000] 34.567890: cycles:\")",
 			     input_name(in), (unsigned long long)r.lines);
 	if (rc == 0) {

@@ -90,7 +90,7 @@ static int picture_check_size(const struct picture *pic, struct err *err)
 {
 	if (pic->boxes.n <= SVG_MAX_RECTS || pic->opts->force)
 		return 0;
-	err_set(err, E2BIG, "the picture would have %zu rectangles; browsers get slow beyond %d",
+	err_set(err, E2BIG, "the graph would have %zu rectangles; browsers get slow beyond %d",
 		pic->boxes.n, SVG_MAX_RECTS);
 	return err_hint(err,
 			"draw less: --min-width %g, or --focus on a part\n"
@@ -272,8 +272,8 @@ static void put_description(struct picture *pic)
 	uint32_t most[3];
 	struct buf b = { 0 };
 	buf_addf(&b,
-		 "Flame graph of %s with %zu frames; a frame is a function, as wide as its "
-		 "share of the total, next to the one that called it. Most by itself:",
+		 "Flame graph of %s with %zu frames; a frame is a function, its width is the share "
+		 "of the total, next to its caller. Most self time:",
 		 t->type_name, pic->boxes.n);
 	for (int k = 0; k < 3 && (most[k] = most_expensive(pic, most, k)); k++) {
 		const char *name = strtab_get(&t->strings, t->funcs.v[most[k]].name);

@@ -512,10 +512,8 @@ bool chrome_trace_detect(const char *head, size_t len)
 const struct format format_chrome_trace = {
 	.name = "chrome-trace",
 	.summary = "Chrome trace events: DevTools, Perfetto, PyTorch",
-	.notes = "What was recorded without times cannot be written. A moment that was sampled is "
-		 "drawn as the period around it. What ran on GPUs, and how they were by their "
-		 "driver, is beside it, "
-		 "whatever the type.",
+	.notes = "Samples without times cannot be written. A sample is drawn as the period around "
+		 "it. GPU work and driver readings are always included, whatever the type.",
 	.endings = (const char *const[]){ ".trace.json", NULL },
 	.one_type = true,
 	.no_negative = true,

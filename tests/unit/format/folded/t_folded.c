@@ -198,7 +198,7 @@ static enum frame_kind kind_of(const struct profile *p, const char *name)
 	ck_abort_msg("no frame %s", name);
 }
 
-START_TEST(suffixes_tell_the_kind)
+START_TEST(suffixes_give_the_kind)
 {
 	static const char text[] = "root;k_[k];j_[j];i_[i];G_[G];g_[g];c_[c];o_[o];x_[x];_[k] 1\n"
 				   "-;[truncated: depth];[GPU_Kernel]sgemm;libc.so.6+0x10;[k] 2\n";
@@ -223,7 +223,7 @@ START_TEST(suffixes_tell_the_kind)
 END_TEST
 
 /* The meaning of _[i] depends on the writer of the file. */
-START_TEST(async_profiler_is_told_by_its_spelling)
+START_TEST(async_profiler_is_detected_by_its_spelling)
 {
 	static const char *const texts[] = { "Main.run_[0];java/util/List.add_[1];in_[i] 1\n",
 					     "read_[k];x_[1];in_[i] 1\n",
@@ -240,7 +240,7 @@ START_TEST(async_profiler_is_told_by_its_spelling)
 }
 END_TEST
 
-START_TEST(marks_of_leaves_tell_the_type)
+START_TEST(marks_of_leaves_give_the_type)
 {
 	static const struct {
 		const char *text, *type, *unit;
@@ -315,7 +315,7 @@ START_TEST(wall_profiles_come_back)
 END_TEST
 
 /* Only wall profiles have marked leaves by default. */
-START_TEST(other_types_are_marked_when_asked)
+START_TEST(other_types_are_marked_on_request)
 {
 	struct profile *p = folded_profile("a;read;[blocked: disk I/O] 8\na;off_[o] 5\n");
 	struct format_write_opts opts = { 0 };
@@ -330,7 +330,7 @@ START_TEST(other_types_are_marked_when_asked)
 }
 END_TEST
 
-START_TEST(annotate_writes_the_asked_suffixes)
+START_TEST(annotate_writes_the_requested_suffixes)
 {
 	struct profile *p = folded_profile("k_[k];j_[j];i_[i];G_[G];g_[g];plain 1\n");
 	static const struct {
@@ -371,7 +371,7 @@ START_TEST(frames_without_a_name_and_stacks_without_frames)
 END_TEST
 
 /* 70000 frames in one line: the root is replaced by a marker, the leaf stays. */
-START_TEST(stacks_that_are_too_deep_keep_their_leaf)
+START_TEST(too_deep_stacks_retain_their_leaf)
 {
 	struct buf b = { 0 };
 	for (int i = 0; i < 70000; i++)
@@ -482,7 +482,7 @@ END_TEST
 
 /* --- which files are folded stacks ------------------------------------------------------------ */
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	static const struct {
 		const char *text;
@@ -628,7 +628,7 @@ static long long value_in(struct profile *p, const char *unit, struct err *err)
 	return value;
 }
 
-START_TEST(values_are_in_the_asked_unit)
+START_TEST(values_are_in_the_requested_unit)
 {
 	struct err err = { 0 };
 	struct profile *cpu = typed_profile("cpu", "samples", "count", "nanoseconds", 10101010, 99);
@@ -698,7 +698,7 @@ START_TEST(formats_are_found_by_name_and_ending)
 }
 END_TEST
 
-START_TEST(what_no_format_fits_is_said)
+START_TEST(unsupported_units_are_reported)
 {
 	struct profile *p = profile_new();
 	struct err err = { 0 };
@@ -745,12 +745,12 @@ END_TEST
 UNIT_MAIN("folded", each_stack_is_written_once, known_files_have_known_sums, crlf_changes_nothing,
 	  files_are_written_as_they_were, values_are_whole_or_rounded,
 	  decimals_are_added_up_before_they_are_rounded, many_decimals_are_exact,
-	  junk_is_skipped_and_counted, nothing_but_junk_is_an_error, suffixes_tell_the_kind,
-	  async_profiler_is_told_by_its_spelling, marks_of_leaves_tell_the_type,
-	  wall_profiles_come_back, other_types_are_marked_when_asked,
-	  annotate_writes_the_asked_suffixes, frames_without_a_name_and_stacks_without_frames,
-	  stacks_that_are_too_deep_keep_their_leaf, shared_prefixes_change_nothing,
+	  junk_is_skipped_and_counted, nothing_but_junk_is_an_error, suffixes_give_the_kind,
+	  async_profiler_is_detected_by_its_spelling, marks_of_leaves_give_the_type,
+	  wall_profiles_come_back, other_types_are_marked_on_request,
+	  annotate_writes_the_requested_suffixes, frames_without_a_name_and_stacks_without_frames,
+	  too_deep_stacks_retain_their_leaf, shared_prefixes_change_nothing,
 	  utf16_and_byte_order_marks_change_nothing, repeated_lines_cost_nothing,
-	  a_name_of_a_megabyte_is_harmless, content_tells_the_format, hostile_names_are_replaced,
-	  random_names_survive, values_are_in_the_asked_unit, a_type_that_is_not_there_is_named,
-	  formats_are_found_by_name_and_ending, what_no_format_fits_is_said)
+	  a_name_of_a_megabyte_is_harmless, detected_by_content, hostile_names_are_replaced,
+	  random_names_survive, values_are_in_the_requested_unit, a_type_that_is_not_there_is_named,
+	  formats_are_found_by_name_and_ending, unsupported_units_are_reported)

@@ -59,7 +59,7 @@ START_TEST(a_lone_column_stays_alone)
 }
 END_TEST
 
-START_TEST(equal_columns_are_told_apart)
+START_TEST(equal_columns_are_distinguished)
 {
 	struct pprof_file f = { 0 };
 	for (int i = 0; i < 2; i++)
@@ -101,7 +101,7 @@ START_TEST(rates_that_differ_are_brought_together)
 }
 END_TEST
 
-START_TEST(one_type_can_be_asked_for)
+START_TEST(one_type_can_be_requested)
 {
 	struct profile *p = read_golden("parca-alloc_objects");
 	struct buf b = written_bytes(p, "inuse_space");
@@ -171,6 +171,6 @@ START_TEST(pid_tid_and_cpu_are_columns)
 END_TEST
 
 UNIT_MAIN("pprof_types", samples_and_their_time_are_one_type, times_that_are_not_the_samples_stay,
-	  a_lone_column_stays_alone, equal_columns_are_told_apart,
-	  rates_that_differ_are_brought_together, one_type_can_be_asked_for,
+	  a_lone_column_stays_alone, equal_columns_are_distinguished,
+	  rates_that_differ_are_brought_together, one_type_can_be_requested,
 	  pid_tid_and_cpu_are_columns)
