@@ -1,3 +1,4 @@
+/* Forks a helper that attaches the GPU library to one process at a time, and takes its result. */
 #include "agent/attaching.h"
 
 #include "agent/attach_list.h"

@@ -1,3 +1,5 @@
+/* Receives chunks of batches from the collector, checks them, and passes complete batches to the
+ * target. */
 #include "agent/batch_receiver.h"
 
 #include "base/clock.h"

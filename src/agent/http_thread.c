@@ -1,3 +1,5 @@
+/* A thread with a request loop over one connection. The owner wakes it; a change of token or a
+ * stop is noticed between requests. */
 #include "agent/http_thread.h"
 
 #include "base/clock.h"

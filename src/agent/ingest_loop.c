@@ -1,3 +1,5 @@
+/* The event loop of the unprivileged process: supervisor control, the collector's stream, and the
+ * periodic work of the target. */
 #include "agent/batch_receiver.h"
 
 #include "agent/wire.h"

@@ -1,3 +1,4 @@
+/* Writes received batches to the store, and retries when the disk is full. */
 #include "agent/batch_receiver.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* Requests the files of mappings with unnamed frames one after the other, and limits the CPU time
+ * spent on each. */
 #include "agent/name_queue.h"
 
 #include "agent/name_guard.h"

@@ -1,3 +1,5 @@
+/* Encodes batches as chunks, queues them up to a limit, and writes them to the socket without
+ * blocking. */
 #include "agent/outbox.h"
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* Sends the oldest spool entry, and applies the delivery policy to the response. Retries with
+ * growing delays. */
 #include "agent/sender.h"
 
 #include "agent/http_thread.h"

@@ -1,3 +1,5 @@
+/* Stores messages as compressed entries in SQLite, drops the oldest beyond the size limit, and
+ * numbers them for the server. */
 #include "agent/spool_state.h"
 
 #include "base/mem.h"

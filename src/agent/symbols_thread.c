@@ -1,3 +1,5 @@
+/* A thread that sends the symbol tables made by symbols_upload.c, and remembers which build ids
+ * the server has. */
 #include "agent/symbols_upload.h"
 
 #include "agent/http_thread.h"

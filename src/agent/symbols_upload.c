@@ -1,3 +1,4 @@
+/* Makes symbol tables from files of mappings, and passes them to the thread of symbols_thread.c. */
 #include "agent/symbols_upload.h"
 
 #include "collect/process/elf_names.h"

@@ -1,3 +1,5 @@
+/* Runs the steps in the stopped thread by ptrace: memory is mapped, code is copied, and a new
+ * thread is cloned. The old thread then gets its registers back. */
 #include "attach/attach_call.h"
 
 #include "attach/attach_code.h"

@@ -1,3 +1,4 @@
+/* The machine code and data that are copied into the process, and their layout. */
 #include "attach/attach_code.h"
 
 #ifdef __x86_64__

@@ -1,3 +1,4 @@
+/* Fills the descriptor of the new thread, and waits until it has loaded the library and ended. */
 #include "attach/attach_load.h"
 
 #include "attach/attach_call.h"

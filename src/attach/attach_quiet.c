@@ -1,3 +1,4 @@
+/* Observes from outside whether the mmap_lock of a process is free. */
 #include "attach/attach_quiet.h"
 
 #include "attach/attach_thread.h"

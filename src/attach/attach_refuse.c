@@ -1,3 +1,4 @@
+/* The checks before an attach, and the words of each refusal. */
 #include "attach/attach_refuse.h"
 
 #include "attach/attach_status.h"

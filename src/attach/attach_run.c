@@ -1,3 +1,4 @@
+/* The sequence of an attach: checks, choice of a thread, stop, call, load, report. */
 #include "attach/attach.h"
 
 #include "attach/attach_call.h"

@@ -1,3 +1,4 @@
+/* The ptrace calls that stop a thread, run system calls and code in it, and release it again. */
 #include "attach/attach_stop.h"
 
 #ifdef __x86_64__

@@ -1,3 +1,5 @@
+/* Reads the symbols of the C library from the file that the process has mapped, and lists code
+ * ranges that are not safe to interrupt. */
 #include "attach/attach_symbols.h"
 
 #include "attach/attach.h"

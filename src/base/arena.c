@@ -1,3 +1,4 @@
+/* Each block is as large as all blocks before it together, from 4 KiB to 1 MiB. */
 #include "base/arena.h"
 
 #include "base/mem.h"

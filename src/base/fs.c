@@ -1,3 +1,4 @@
+/* Reads files up to a limit. Files are written under a temporary name, then renamed. */
 #include "base/fs.h"
 
 #include "base/mem.h"

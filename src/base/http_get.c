@@ -1,3 +1,4 @@
+/* Loads libcurl on first use and sets its options: schemes, redirects, time and size limits. */
 #include "base/http_get.h"
 
 #include "base/mem.h"

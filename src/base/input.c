@@ -1,3 +1,4 @@
+/* Reads a window from a descriptor or memory, and decompresses it with unpack.h. */
 #include "base/input.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Digit loops with overflow checks, and tables of units. */
 #include "base/parse.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Rewrites the common subset to POSIX extended expressions, and reports expressions outside of it
+ * with their position. */
 #include "base/pattern.h"
 
 #include "base/buf.h"

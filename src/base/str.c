@@ -1,3 +1,4 @@
+/* Splits text, and ranks suggestions by edit distance. */
 #include "base/str.h"
 
 #include "base/mem.h"

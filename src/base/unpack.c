@@ -1,3 +1,4 @@
+/* One decoder per format behind one interface. */
 #include "base/unpack.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Matches series with the selector, and groups them by labels. */
 #include "query/groups.h"
 
 #include "query/query.h"

@@ -1,3 +1,4 @@
+/* Counts rows, bytes and time, and checks for a stop. */
 #include "query/guard.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Reads points, reduces them per step, and sums groups. */
 #include "query/metrics.h"
 
 #include "profile/sum.h"

@@ -1,3 +1,4 @@
+/* Collects what a page shows, and notes for missing parts. */
 #include "query/page.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* The common path of all queries: series, rows, results. */
 #include "query/plan.h"
 
 #include "base/buf.h"

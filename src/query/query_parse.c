@@ -1,3 +1,4 @@
+/* Parses parameters, with errors at their position. */
 #include "query/query_parse.h"
 
 #include "base/clock.h"

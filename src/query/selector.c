@@ -1,3 +1,4 @@
+/* Parses selectors, with errors at their position. */
 #include "query/selector.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Parses absolute and relative times. */
 #include "query/time.h"
 
 #include "base/mem.h"

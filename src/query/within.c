@@ -1,3 +1,4 @@
+/* Sub-ranges of a query, and their parser. */
 #include "query/query.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Access by tokens, or by the user of a local connection. */
 #include "server/server_state.h"
 
 #include "base/hash.h"

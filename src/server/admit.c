@@ -1,3 +1,4 @@
+/* Checks of a request before its handler: host, origin, token, parameters. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/parse.h"

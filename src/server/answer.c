@@ -1,3 +1,4 @@
+/* Responses in memory files. */
 #include "server/answer.h"
 
 #include "base/fs.h"

@@ -1,3 +1,4 @@
+/* Reads an uploaded file of any format into a profile. */
 #include "base/clock.h"
 #include "base/input.h"
 #include "format/common/format.h"

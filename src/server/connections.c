@@ -1,3 +1,4 @@
+/* A thread closes connections that are past their deadline. */
 #include "server/connections.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Callbacks of libmicrohttpd. */
 #include "server/http.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Opens the socket, and accepts connections. */
 #include "server/listen.h"
 
 #include "base/parse.h"

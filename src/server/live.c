@@ -1,3 +1,4 @@
+/* A list of streams, and their events. */
 #include "server/live.h"
 
 #include "base/clock.h"

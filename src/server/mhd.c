@@ -1,3 +1,4 @@
+/* Loads libmicrohttpd's functions. */
 #include "server/mhd_late.h"
 #include "server/server_state.h"
 

@@ -1,3 +1,4 @@
+/* Queries sock_diag for the socket at the other end, and reads its owner. */
 #include "server/peer.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Reads the tables of connections for all waiting ones together. */
 #include "server/peer_queue.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Builds a query from parameters. */
 #include "server/query_params.h"
 
 #include "base/pattern.h"

@@ -1,3 +1,4 @@
+/* Parameters, headers and sending of the response. */
 #include "server/request.h"
 
 #include "base/escape.h"

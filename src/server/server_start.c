@@ -1,3 +1,4 @@
+/* Starts and stops the parts of the server in order. */
 #include "server/server_state.h"
 
 #include "base/clock.h"

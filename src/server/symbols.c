@@ -1,3 +1,4 @@
+/* Stores uploaded tables, and names frames with them. */
 #include "server/symbols.h"
 
 #include "base/clock.h"

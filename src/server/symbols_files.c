@@ -1,3 +1,4 @@
+/* Reads and writes the files of symbol tables. */
 #include "server/symbols_files.h"
 
 #include "base/fs.h"

@@ -1,3 +1,4 @@
+/* Opens the store of each tenant. */
 #include "server/tenant.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Parses the file of tokens, and checks tokens by their hash. */
 #include "server/tokens.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Headers of an upload, and the response after its commit. */
 #include "server/upload.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Verifies each kind of file by its checksums. */
 #include "store/check.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Opens a store, replays the inbox, and closes it. */
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"

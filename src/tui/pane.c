@@ -1,3 +1,4 @@
+/* The table of tabs, and building the current one. */
 #include "tui/pane.h"
 
 #include "format/common/value.h"

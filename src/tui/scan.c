@@ -1,3 +1,4 @@
+/* Reads samples once, and sums by key. */
 #include "tui/scan.h"
 
 #include "format/common/value.h"

@@ -1,3 +1,4 @@
+/* ncurses: colours, keys, mouse and size. */
 #define NCURSES_WIDECHAR 1
 #include "tui/screen.h"
 

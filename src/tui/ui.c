@@ -1,3 +1,4 @@
+/* Draws the screen, and the help. */
 #include "tui/ui.h"
 
 #include "format/common/format.h"

@@ -1,3 +1,4 @@
+/* The tokenizer: one window of the input, refilled as needed. */
 #include "base/json/json_read.h"
 
 #include "base/decimal.h"

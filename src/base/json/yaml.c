@@ -1,3 +1,4 @@
+/* Builds a tree from libyaml's events, and rejects what a configuration does not need. */
 #include "base/json/yaml.h"
 
 #include <errno.h>

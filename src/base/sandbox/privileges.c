@@ -1,3 +1,4 @@
+/* Sets the groups, user and capabilities of the process. */
 #include "base/sandbox/privileges.h"
 
 #include "base/sandbox/sandbox.h"

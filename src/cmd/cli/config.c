@@ -1,3 +1,5 @@
+/* Reads the section of a command from a YAML file, and stores each key as the option of that
+ * name. */
 #include "cmd/cli/config.h"
 
 #include "base/fs.h"

@@ -1,3 +1,4 @@
+/* Finds a format by name or file name ending, with errors that list the known ones. */
 #include "cmd/cli/cmd.h"
 
 #include "base/err.h"

@@ -1,3 +1,5 @@
+/* Prints help texts from the option tables: the usual options, all options, and the list of
+ * commands. */
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"

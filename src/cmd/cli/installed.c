@@ -1,3 +1,4 @@
+/* Finds the directory of the running program, and files in it or in ../lib/cresset. */
 #include "cmd/cli/installed.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Parses command lines by the option tables: values, ranges, abbreviations, defaults and errors. */
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"

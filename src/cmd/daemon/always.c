@@ -1,3 +1,5 @@
+/* Checks the common options of up and agent, prepares the collector, and checks the data
+ * directory. */
 #include "cmd/daemon/always.h"
 
 #include "attach/cuda_attach.h"

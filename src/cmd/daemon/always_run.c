@@ -1,3 +1,4 @@
+/* Starts and supervises the processes of up and agent, and reloads the configuration on SIGHUP. */
 #include "cmd/daemon/always.h"
 
 #include "base/log.h"

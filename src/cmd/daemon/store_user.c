@@ -1,3 +1,4 @@
+/* Finds the user of the data, and changes the owner of files that belong to nobody. */
 #include "cmd/daemon/users.h"
 
 #include "base/log.h"

@@ -1,3 +1,4 @@
+/* Finds the users with access: SUDO_UID, and members of the group cresset. */
 #include "cmd/daemon/users.h"
 
 #include "base/log.h"

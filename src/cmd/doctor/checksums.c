@@ -1,3 +1,4 @@
+/* Parses a SHA256SUMS file and hashes each listed file below the directory. */
 #include "cmd/doctor/checksums.h"
 
 #include "base/fs.h"

@@ -1,3 +1,4 @@
+/* doctor --data: verifies a store and prints a summary, with each damaged file. */
 #include "cmd/doctor/doctor.h"
 
 #include "base/escape.h"

@@ -1,3 +1,5 @@
+/* doctor PID: prints the mapped files of a process, with the sources of their symbols and unwind
+ * tables. */
 #include "cmd/doctor/doctor.h"
 
 #include "base/escape.h"

@@ -1,3 +1,5 @@
+/* doctor --self: compares the program's files with their checksums, and loads the optional
+ * libraries. */
 #include "cmd/doctor/doctor.h"
 
 #include "attach/cuda_attach.h"

@@ -1,3 +1,4 @@
+/* Checks the filter options, compiles the expressions, and selects the type to show. */
 #include "cmd/files/filter.h"
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* Imports files and directories into a store, each file once, and reports files that cannot be
+ * read. */
 #include "cmd/files/load.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Checks the kernel options, reports refused features, and reads the labels of the machine. */
 #include "cmd/files/kernel.h"
 
 #include "base/json/json.h"

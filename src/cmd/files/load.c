@@ -1,3 +1,4 @@
+/* Reads files into a sink one after the other, and prints their losses. */
 #include "cmd/files/load.h"
 
 #include "base/log.h"

@@ -1,3 +1,4 @@
+/* Opens the output files, writes a profile to each in its format, and prints a line for each. */
 #include "cmd/files/outputs.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Prints the heatmap, the tree, the callers and the idle times of GPUs. */
 #include "cmd/files/report_views.h"
 
 #include "base/fs.h"

@@ -1,3 +1,4 @@
+/* Checks the options of --gpu, finds the library, and sets the events to record. */
 #include "cmd/gpu/gpu_setup.h"
 
 #include "attach/cuda_attach.h"

@@ -1,3 +1,4 @@
+/* Builds requests from options, sends them, and prints the response or the server's error. */
 #include "cmd/query/remote.h"
 
 #include "base/fs.h"

@@ -1,3 +1,4 @@
+/* The status line of record on a terminal. */
 #include "cmd/record/record_state.h"
 
 #include "base/buf.h"

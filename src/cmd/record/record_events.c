@@ -1,3 +1,4 @@
+/* The table of event kinds, the check of combinations, and --list-events. */
 #include "base/json/json.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/gpu/gpu_setup.h"

@@ -1,3 +1,4 @@
+/* The summary of a recording: samples, losses, truncation, unwinding, GPU data and cost. */
 #include "attach/cuda_attach.h"
 #include "base/escape.h"
 #include "base/fmt.h"

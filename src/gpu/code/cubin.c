@@ -1,3 +1,4 @@
+/* Reads the ELF sections: functions, lines and inlined calls. */
 #include "gpu/code/cubin.h"
 
 #include "base/search.h"

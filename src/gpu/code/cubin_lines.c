@@ -1,3 +1,4 @@
+/* Reads the line program of a cubin. */
 #include "gpu/code/cubin_lines.h"
 
 #include "base/search.h"

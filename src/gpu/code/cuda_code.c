@@ -1,3 +1,4 @@
+/* NVIDIA's device code as a row of device_code_kinds[]. */
 #include "gpu/code/cubin.h"
 #include "gpu/code/device_code.h"
 

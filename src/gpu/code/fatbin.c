@@ -1,3 +1,4 @@
+/* Walks containers and entries, and decompresses images. */
 #include "gpu/code/fatbin.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Finds the probed functions of a file by symbol, and chooses their offsets. */
 #include "gpu/code/probes.h"
 
 #include "attach/prologue.h"

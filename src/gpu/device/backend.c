@@ -1,3 +1,4 @@
+/* The table of vendors, and calls through it. */
 #include "gpu/device/backend.h"
 
 #include "gpu/device/nvidia.h"

@@ -1,3 +1,4 @@
+/* Reads devices and processes through NVML, and converts units. */
 #include "gpu/device/nvidia.h"
 
 #include "base/clock.h"

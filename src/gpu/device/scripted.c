@@ -1,3 +1,4 @@
+/* Parses the script, and plays its statements by time. */
 #include "gpu/device/scripted.h"
 
 #include "base/clock.h"

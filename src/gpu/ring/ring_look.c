@@ -1,3 +1,4 @@
+/* Maps the control page, and reads or changes the state. */
 #include "gpu/ring/ring_look.h"
 
 #include "base/clock.h"

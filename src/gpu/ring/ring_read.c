@@ -1,3 +1,4 @@
+/* Maps the ring, checks every index, and copies records. */
 #include "gpu/ring/ring_read.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Reads the clock offsets of a time namespace. */
 #include "gpu/ring/time_space.h"
 
 #include "base/buf.h"

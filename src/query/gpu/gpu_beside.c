@@ -1,3 +1,4 @@
+/* Reads driver readings and idle times for a page. */
 #include "query/gpu/gpu_beside.h"
 
 #include "format/common/format.h"

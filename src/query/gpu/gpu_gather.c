@@ -1,3 +1,4 @@
+/* Selects other series of the same hosts, and reads their samples. */
 #include "query/gpu/gpu_gather.h"
 
 #include "base/buf.h"

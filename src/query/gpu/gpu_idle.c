@@ -1,3 +1,4 @@
+/* Finds gaps in the work of each device, and the samples in them. */
 #include "query/gpu/gpu_idle_work.h"
 
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* Compares stacks in idle and busy time. */
 #include "query/gpu/gpu_idle.h"
 
 #include "profile/change/diff.h"

@@ -1,3 +1,4 @@
+/* Driver readings as counters of a trace. */
 #include "query/gpu/gpu_beside.h"
 
 #include "base/buf.h"

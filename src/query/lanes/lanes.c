@@ -1,3 +1,4 @@
+/* Sorts samples into lanes by labels, and reduces spans to pixels. */
 #include "query/lanes/lanes.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Opens an in-memory database with virtual tables, an authorizer and limits. */
 #include "query/sql/sql.h"
 
 #include "base/cell.h"

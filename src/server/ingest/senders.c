@@ -1,3 +1,4 @@
+/* A table of senders with sequence windows and base batches. */
 #include "server/ingest/senders.h"
 
 #include "base/fs.h"

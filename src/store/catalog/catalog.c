@@ -1,3 +1,4 @@
+/* Loads series from chunks, and assigns numbers to new ones. */
 #include "store/catalog/catalog_state.h"
 
 #include "base/buf.h"

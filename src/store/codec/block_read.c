@@ -1,3 +1,4 @@
+/* Decodes blocks, with checks of every length. */
 #include "base/mem.h"
 
 #include "store/codec/block_parts.h"

@@ -1,3 +1,4 @@
+/* Encodes windows, stacks and values of a block. */
 #include "base/bits.h"
 #include "base/buf.h"
 #include "store/codec/block_parts.h"

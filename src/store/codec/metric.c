@@ -1,3 +1,4 @@
+/* A bit writer and reader for times and values. */
 #include "store/codec/metric.h"
 
 #include "base/bits.h"

@@ -1,3 +1,4 @@
+/* Sorts points by series, and encodes them. */
 #include "store/codec/metric_samples.h"
 
 #include "base/buf.h"

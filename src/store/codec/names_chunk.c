@@ -1,3 +1,4 @@
+/* Encodes strings, functions and entries. */
 #include "store/codec/names_chunk.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Makes rows of a profile, with ids of the store. */
 #include "store/day/batch_rows.h"
 
 #include "base/mem.h"

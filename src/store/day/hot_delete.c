@@ -1,3 +1,4 @@
+/* Deletes hours of exact samples. */
 #include "base/buf.h"
 #include "store/codec/hot_block.h"
 #include "store/codec/store.h"

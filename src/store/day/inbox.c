@@ -1,3 +1,4 @@
+/* Adds, reads and removes batches. */
 #include "store/day/inbox.h"
 
 #include "base/hash.h"

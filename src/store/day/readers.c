@@ -1,3 +1,4 @@
+/* Handles of readers, and locks against the writer. */
 #include "store/day/readers.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Reads and writes names, with a version counter. */
 #include "store/names/names_db_state.h"
 
 #include "base/buf.h"

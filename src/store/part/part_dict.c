@@ -1,3 +1,4 @@
+/* The dictionary of a partition in memory. */
 #include "store/part/part_file.h"
 
 #include "profile/chunk_write.h"

@@ -1,3 +1,4 @@
+/* Finds blocks by series and time. */
 #include "store/part/part_file.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Reads and verifies blocks. */
 #include "store/part/part_file.h"
 
 #include <errno.h>

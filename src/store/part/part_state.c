@@ -1,3 +1,4 @@
+/* The state row of a partition and its seal. */
 #include "store/part/part_file.h"
 
 #include <assert.h>

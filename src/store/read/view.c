@@ -1,3 +1,4 @@
+/* A snapshot of partitions, heads and names for one query. */
 #include "store/day/view_state.h"
 
 #include "base/mem.h"

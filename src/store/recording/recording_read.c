@@ -1,3 +1,4 @@
+/* Applies the chunks of a recording to a sink. */
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/input.h"

@@ -1,3 +1,4 @@
+/* Appends chunks while recording, and finishes the file. */
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Opens files with limits and checks, and wraps statements. */
 #include "store/sqlite/db.h"
 
 #include "base/buf.h"
