@@ -1,3 +1,4 @@
+/* Opens the parts of the collector in order of their dependencies, and closes them in reverse. */
 #include "collect/collect.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Reads the rings, orders their records, and passes each to the resolver. */
 #include "base/clock.h"
 #include "collect/collect_state.h"
 

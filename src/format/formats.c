@@ -1,3 +1,4 @@
+/* The table of all formats, in the order of detection. */
 #include "format/formats.h"
 
 #include "base/input.h"

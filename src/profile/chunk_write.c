@@ -1,3 +1,4 @@
+/* Encodes entries added since the last call. */
 #include "profile/chunk_write.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Identities of frames, and their hashes. */
 #include "profile/frame.h"
 
 #include <assert.h>

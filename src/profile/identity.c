@@ -1,3 +1,4 @@
+/* Removes suffixes, versions and paths from names. */
 #include "profile/identity.h"
 
 #include "base/buf.h"

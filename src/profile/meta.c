@@ -1,3 +1,4 @@
+/* The table of loss reasons, and times of losses as text. */
 #include "profile/sink.h"
 
 #include "base/buf.h"

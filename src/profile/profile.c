@@ -1,3 +1,4 @@
+/* Creates and frees the tables, and implements the sink. */
 #include "profile/profile.h"
 
 #include "base/buf.h"

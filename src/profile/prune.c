@@ -1,3 +1,4 @@
+/* Compiles the expressions, and cuts stacks. */
 #include "profile/prune.h"
 
 #include "base/buf.h"

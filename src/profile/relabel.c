@@ -1,3 +1,4 @@
+/* Applies rules in order to a set of labels. */
 #include "profile/relabel.h"
 
 #include "base/arena.h"

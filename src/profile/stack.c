@@ -1,3 +1,4 @@
+/* Interns stacks as parent, number of shared frames and new frames. */
 #include "profile/stack.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* CPython as a row of runtimes[]. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"

@@ -1,3 +1,4 @@
+/* Reads code objects from a process. */
 #include "runtime/cpython_parts.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Finds version and symbols in the interpreter's file. */
 #include "runtime/cpython_parts.h"
 
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* Tables of offsets, and the table that the process itself has. */
 #include "runtime/cpython_layout.h"
 
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* Finds the parts of the interpreter loop's function. */
 #include "runtime/cpython_parts.h"
 
 #include "base/buf.h"

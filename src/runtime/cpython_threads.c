@@ -1,3 +1,4 @@
+/* Reads the threads of an interpreter and their frames. */
 #include "runtime/cpython_parts.h"
 
 #include "bpf/cpython.h"

@@ -1,3 +1,4 @@
+/* Follows a growing file, with its position and names by address. */
 #include "symbol/code_log.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Fetches a debug file, and verifies its build id. */
 #include "symbol/debuginfod.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Reads and writes the file of a build id. */
 #include "symbol/disk_cache.h"
 
 #include "base/cache_dir.h"

@@ -1,3 +1,4 @@
+/* Compresses the names with zstd, and looks up addresses. */
 #include "symbol/kallsyms.h"
 
 #include "base/arena.h"

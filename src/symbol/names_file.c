@@ -1,3 +1,4 @@
+/* Encodes and verifies cache files. */
 #include "symbol/names_file.h"
 
 #include "base/hash.h"

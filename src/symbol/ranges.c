@@ -1,3 +1,4 @@
+/* A sorted list in which new ranges overwrite old ones. */
 #include "symbol/ranges.h"
 
 #include "base/search.h"

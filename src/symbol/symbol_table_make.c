@@ -1,3 +1,4 @@
+/* Makes a symbol table from a Go table, debug information or ELF symbols. */
 #include "symbol/symbol_table.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Decodes and verifies a symbol table. */
 #include "symbol/symbol_table.h"
 
 #include "base/mem.h"

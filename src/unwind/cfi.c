@@ -1,3 +1,4 @@
+/* Reads CIEs and FDEs, and calls back with rows. */
 #include "unwind/cfi.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Interprets instructions, with a stack of saved rows. */
 #include "unwind/cfi_program.h"
 
 #include "unwind/cfi.h"

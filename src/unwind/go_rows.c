@@ -1,3 +1,4 @@
+/* Makes rows from stack depths of the Go table. */
 #include "unwind/go_rows.h"
 
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* Finds the signal restorer, and its rule. */
 #include "unwind/cfi.h"
 
 #include "symbol/elf/elf_file.h"

@@ -1,3 +1,4 @@
+/* Builds pages and blocks from rows. */
 #include "unwind/table.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Opens, reads and closes the GPU parts of the collector: probes, memory, time and stalls. */
 #include "collect/gpu/collect_gpu.h"
 
 #include "attach/attach_refuse.h"

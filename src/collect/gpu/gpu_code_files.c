@@ -1,3 +1,4 @@
+/* A thread that opens mapped files, finds device code in them, and passes images to the samples. */
 #include "collect/gpu/gpu_code_files.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Compares the functions of images with the numbers in samples. */
 #include "collect/gpu/gpu_code_fit.h"
 
 #include "base/clock.h"

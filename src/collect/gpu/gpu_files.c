@@ -1,3 +1,4 @@
+/* Searches the mappings of processes and the usual directories for GPU libraries. */
 #include "collect/gpu/gpu_files.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Loads the BPF object on first use, and attaches its programs to each GPU library file once. */
 #include "collect/gpu/gpu_probes.h"
 
 #include "base/clock.h"

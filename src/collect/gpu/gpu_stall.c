@@ -1,3 +1,5 @@
+/* Reads samples of stalls from the rings, splits them by launching stack, and makes samples with
+ * source lines. */
 #include "collect/gpu/gpu_stall.h"
 
 #include "base/hash.h"

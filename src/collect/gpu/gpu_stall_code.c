@@ -1,3 +1,4 @@
+/* Copies images of device code from a ring, and opens the ones that have samples. */
 #include "collect/gpu/gpu_stall_code.h"
 
 #include "base/buf.h"

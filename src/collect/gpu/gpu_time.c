@@ -1,3 +1,4 @@
+/* Reads the ring of each GPU program, joins its records with launches, and makes samples. */
 #include "collect/gpu/gpu_time_state.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Calls each source of host metrics once per interval, and collects their points. */
 #include "collect/host/host_metrics.h"
 
 #include "base/fs.h"

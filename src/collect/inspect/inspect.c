@@ -1,3 +1,4 @@
+/* Collects the mapped files of a process, the sources of their symbols, and its runtimes. */
 #include "collect/inspect/inspect.h"
 
 #include "base/hash.h"

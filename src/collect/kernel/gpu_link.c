@@ -1,3 +1,4 @@
+/* Attaches a program to several offsets of a file, by uprobe_multi if the kernel has it. */
 #include "collect/kernel/gpu_link.h"
 
 #include <bpf/bpf.h>

@@ -1,3 +1,4 @@
+/* Detects features, and the groups of programs that this kernel cannot run. */
 #include "collect/kernel/kernel_features.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Looks up each row in the kernel's BTF, and reports rows that are missing or different. */
 #include "collect/kernel/kernel_types.h"
 
 #include <bpf/btf.h>

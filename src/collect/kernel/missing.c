@@ -1,3 +1,4 @@
+/* Words for each missing feature, its reason and its remedy. */
 #include "collect/kernel/missing.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Sets the constants of the off-CPU programs, attaches them, and runs the iterators. */
 #include "collect/kernel/off_cpu.h"
 
 #include "base/clock.h"

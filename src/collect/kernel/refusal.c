@@ -1,3 +1,5 @@
+/* Reads capabilities, limits, sysctls and security modules, and selects the cause that fits the
+ * errno. */
 #include "collect/kernel/refusal.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Opens perf events on each CPU, attaches the BPF programs, and reads their ring. */
 #include "collect/kernel/sampler_state.h"
 
 #include "base/clock.h"

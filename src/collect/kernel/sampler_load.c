@@ -1,3 +1,4 @@
+/* Settles the options of the sampler, and loads its BPF object. */
 #include "collect/kernel/sampler_state.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* The table of target processes in the kernel. */
 #include "collect/kernel/sampler_state.h"
 
 #include "base/fs.h"

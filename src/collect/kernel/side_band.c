@@ -1,3 +1,4 @@
+/* Opens the dummy events, and reads MMAP2, COMM, FORK and EXIT records. */
 #include "collect/kernel/side_band.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Decides from the measured cost of switches when windows open and close. */
 #include "collect/kernel/switch_windows.h"
 
 #define LOOK_NS     1000000000ull /* how often the load is checked while all is recorded */

@@ -1,3 +1,4 @@
+/* Finds the processes, threads or cgroup of the target. */
 #include "collect/kernel/target.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Parses cgroup paths: container ids, pods, systemd units and slices. */
 #include "collect/proc/cgroup_path.h"
 
 #include "base/buf.h"

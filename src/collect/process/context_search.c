@@ -1,3 +1,4 @@
+/* Decides when to look at each new process. */
 #include "collect/process/context_search.h"
 
 #include "collect/process/process.h"

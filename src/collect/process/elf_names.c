@@ -1,3 +1,4 @@
+/* Tries the sources of symbols in order, and caches names on disk. */
 #include "collect/process/elf_names.h"
 
 #include "base/cache_dir.h"

@@ -1,3 +1,4 @@
+/* Repeats the steps of the kernel's helper at the end of a stack, to find why its walk ended. */
 #include "collect/process/helper_end.h"
 
 #include "base/fs.h"

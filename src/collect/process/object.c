@@ -1,3 +1,4 @@
+/* Finds objects by build id, else by the identity of the file. */
 #include "collect/process/object.h"
 
 #include "base/mem.h"

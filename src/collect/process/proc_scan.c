@@ -1,3 +1,4 @@
+/* Reads /proc/PID/maps and status of all processes at start. */
 #include "collect/process/proc_scan.h"
 
 #include "base/parse.h"

@@ -1,3 +1,4 @@
+/* Applies fork, exec, mmap and exit events in time order. */
 #include "collect/process/process.h"
 
 #include "base/mem.h"

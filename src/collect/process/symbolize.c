@@ -1,3 +1,4 @@
+/* Names frames of files that are open, one symbol source at a time. */
 #include "collect/process/symbolize.h"
 
 #include "base/vec.h"

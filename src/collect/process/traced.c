@@ -1,3 +1,4 @@
+/* Examines processes for the variable, and writes its place to the kernel's map. */
 #include "collect/process/traced.h"
 
 #include "bpf/trace.h"

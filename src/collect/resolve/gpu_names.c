@@ -1,3 +1,4 @@
+/* Matches device numbers of programs with the driver's list, by UUID or PCI address. */
 #include "collect/resolve/gpu_names.h"
 
 #include "gpu/device/backend.h"

@@ -1,3 +1,4 @@
+/* Reads the files of a process that labels come from, and caches the result until exec. */
 #include "collect/resolve/labels.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Walks stack copies of a profile by the unwind tables of this machine's files. */
 #include "collect/resolve/local.h"
 
 #include "collect/kernel/walk_end.h"

@@ -1,3 +1,4 @@
+/* Matches Python frames with calls of the interpreter loop on the native stack. */
 #include "collect/resolve/python_order.h"
 
 #include "bpf/cpython.h"

@@ -1,3 +1,4 @@
+/* Applies side-band records, resolves addresses, and names frames. */
 #include "collect/resolve/resolver.h"
 
 #include "base/clock.h"

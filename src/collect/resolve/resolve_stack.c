@@ -1,3 +1,4 @@
+/* Resolves the addresses of a stack to frames, with markers and Python frames. */
 #include "collect/resolve/resolver.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Finds the reason of a wait by kernel functions and the system call. */
 #include "collect/resolve/wait_reason.h"
 
 #include "base/input.h"

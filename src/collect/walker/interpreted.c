@@ -1,3 +1,5 @@
+/* Finds processes with CPython, attaches the runtime, and writes the walker's data to the
+ * kernel. */
 #include "collect/walker/interpreted.h"
 
 #include "base/clock.h"

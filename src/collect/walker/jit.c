@@ -1,3 +1,4 @@
+/* Holds samples until the names of their generated code are known. */
 #include "collect/walker/jit.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Finds the module of an address from /proc/kallsyms and /proc/modules. */
 #include "collect/walker/kernel_space.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Writes mappings of processes to the kernel's maps, and removes them at exit. */
 #include "collect/walker/space.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Reads words of a stack copy, with the rules at its start. */
 #include "collect/walker/stack_copy.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Allocates tables in segments of kernel memory, and evicts unused ones. */
 #include "collect/walker/table_store.h"
 
 #include "base/clock.h"

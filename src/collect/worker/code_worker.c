@@ -1,3 +1,4 @@
+/* The worker process for perf maps and jitdumps, and the messages in both directions. */
 #include "collect/worker/code_worker.h"
 
 #include "base/clock.h"

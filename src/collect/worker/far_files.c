@@ -1,3 +1,4 @@
+/* Requests copies from the worker, and answers from those that are complete. */
 #include "collect/worker/far_files.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Forks the nursery and workers, passes messages and descriptors, and replaces workers that end. */
 #include "collect/worker/helper.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Sends a request to a worker, and waits for the response up to a deadline. */
 #include "collect/worker/proc_reader.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* The worker's side: performs one read after the other. */
 #include "collect/worker/proc_reader.h"
 
 #include "base/clock.h"

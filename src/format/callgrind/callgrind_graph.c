@@ -1,3 +1,4 @@
+/* Adds up functions, calls and costs while the file is read. */
 #include "format/callgrind/callgrind_graph.h"
 
 #include "profile/sum.h"

@@ -1,3 +1,4 @@
+/* Reads the lines of the format, with name compression and relative positions. */
 #include "format/callgrind/callgrind.h"
 
 #include "base/input.h"

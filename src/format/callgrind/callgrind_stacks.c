@@ -1,3 +1,4 @@
+/* Divides the costs of the call graph among stacks. */
 #include "base/search.h"
 #include "format/callgrind/callgrind_graph.h"
 #include "format/common/guess.h"

@@ -1,3 +1,4 @@
+/* Colours by frame kind, by hash of the binary, by thread state or classic. */
 #include "format/common/palette.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Reads Gecko and processed profiles of all versions. */
 #include "base/input.h"
 #include "base/json/json_read.h"
 #include "format/common/value.h"

@@ -1,3 +1,4 @@
+/* Stacks of a thread's tables as stacks of the sink. */
 #include "base/buf.h"
 #include "base/search.h"
 #include "format/common/guess.h"

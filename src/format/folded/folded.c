@@ -1,3 +1,4 @@
+/* The format's table row. */
 #include "format/folded/folded.h"
 
 static const char *const folded_endings[] = { ".folded", ".collapsed", ".txt", NULL };

@@ -1,3 +1,4 @@
+/* Detects and reads folded stacks, with suffixes and marks of profilers. */
 #include "base/arena.h"
 #include "base/decimal.h"
 #include "base/input.h"

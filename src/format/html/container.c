@@ -1,3 +1,4 @@
+/* Writes header, trees and samples into one gzip member. */
 #include "format/html/container.h"
 
 #include "base/fs.h"

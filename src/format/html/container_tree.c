@@ -1,3 +1,4 @@
+/* Trees of the container, with a limit on nodes. */
 #include "format/html/container.h"
 
 #include "base/mem.h"

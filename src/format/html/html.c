@@ -1,3 +1,4 @@
+/* Writes the page: policy, style, table, data and script. */
 #include "format/html/html.h"
 
 #include "assets.h"

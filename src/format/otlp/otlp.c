@@ -1,3 +1,4 @@
+/* The format's table row, and detection by fields. */
 #include "format/otlp/otlp.h"
 
 #include "base/input.h"

@@ -1,3 +1,4 @@
+/* Reads stacks and frames of a message into the sink. */
 #include "format/otlp/otlp_tables.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Reads metrics: gauges and sums as points, all others refused with a count. */
 #include "base/pb.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_metrics.h"

@@ -1,3 +1,4 @@
+/* Compresses with zstd against the previous message. */
 #include "format/otlp/otlp_pack.h"
 
 #include "base/unpack.h"

@@ -1,3 +1,4 @@
+/* Reads the dictionary tables, and converts locations when used. */
 #include "format/otlp/otlp_tables.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Writes profiles of all types as one message. */
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/pb.h"

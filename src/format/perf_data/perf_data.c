@@ -1,3 +1,4 @@
+/* Reads files and pipes of perf record. */
 #include "format/perf_data/perf_data.h"
 
 #include "base/input.h"

@@ -1,3 +1,4 @@
+/* Converts addresses to frames, by the mappings at the sample's time. */
 #include "format/perf_data/perf_data_frames.h"
 
 #include "format/common/format.h"

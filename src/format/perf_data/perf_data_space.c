@@ -1,3 +1,4 @@
+/* Mapping tables per process, shared after fork. */
 #include "format/perf_data/perf_data_space.h"
 
 #include "base/mem.h"

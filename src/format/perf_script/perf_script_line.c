@@ -1,3 +1,4 @@
+/* Parses the head of a sample, frames and comments. */
 #include "format/perf_script/perf_script_line.h"
 
 #include "format/common/guess.h"

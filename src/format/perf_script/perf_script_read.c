@@ -1,3 +1,4 @@
+/* Reads samples line by line, and adds up equal ones. */
 #include "format/perf_script/perf_script.h"
 
 #include "base/arena.h"

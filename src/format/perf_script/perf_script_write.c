@@ -1,3 +1,4 @@
+/* Writes samples in time order, with frames as perf prints them. */
 #include "format/perf_script/perf_script.h"
 
 #include "base/escape.h"

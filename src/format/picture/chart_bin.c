@@ -1,3 +1,4 @@
+/* Writes the flame chart of one thread as a binary tree. */
 #include "base/err.h"
 #include "format/common/tree_bin.h"
 #include "format/picture/flame_chart.h"

@@ -1,3 +1,4 @@
+/* Writes the flame chart as SVG. */
 #include "assets.h"
 #include "base/escape.h"
 #include "base/fmt.h"

@@ -1,3 +1,4 @@
+/* Builds the spans of each lane. */
 #include "format/picture/flame_chart.h"
 
 #include "format/common/value.h"

@@ -1,3 +1,4 @@
+/* Writes the heatmap as SVG. */
 #include "format/picture/svg.h"
 
 #include "assets.h"

@@ -1,3 +1,4 @@
+/* Lays out the boxes of a tree, and writes the SVG with its script. */
 #include "format/picture/svg.h"
 
 #include "assets.h"

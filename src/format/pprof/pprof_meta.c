@@ -1,3 +1,4 @@
+/* Writes and parses comments with metadata. */
 #include "format/pprof/pprof_meta.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Interns locations, functions, mappings and strings of the file. */
 #include "format/pprof/pprof_put.h"
 
 #include "base/escape.h"

@@ -1,3 +1,4 @@
+/* Reads samples: values, labels, links. */
 #include "base/parse.h"
 #include "base/pb.h"
 #include "format/pprof/pprof.h"

@@ -1,3 +1,4 @@
+/* Converts tables of the file to the sink. */
 #include "format/pprof/pprof_tables.h"
 
 #include "base/parse.h"

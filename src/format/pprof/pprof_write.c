@@ -1,3 +1,4 @@
+/* Writes profiles and differences. */
 #include "base/mem.h"
 
 #include "base/fs.h"

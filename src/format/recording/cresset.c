@@ -1,3 +1,4 @@
+/* The format's table row: detection, reader and writer of recordings. */
 #include "format/recording/cresset.h"
 
 #include "base/input.h"

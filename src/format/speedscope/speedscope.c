@@ -1,3 +1,4 @@
+/* Reads the JSON by keys in any order. */
 #include "format/speedscope/speedscope.h"
 
 #include "base/json/json_read.h"

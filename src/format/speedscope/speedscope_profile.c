@@ -1,3 +1,4 @@
+/* Profiles of the file: sampled or evented, units and weights. */
 #include "format/speedscope/speedscope.h"
 #include "format/speedscope/speedscope_calls.h"
 #include "profile/series.h"

@@ -1,3 +1,4 @@
+/* Formats rows as text, CSV or JSON. */
 #include "format/table/grid.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* Parts shared by the writers of tables. */
 #include "format/table/table.h"
 
 #include "base/fs.h"

@@ -1,3 +1,4 @@
+/* Tables as text. */
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Reads the JSON and dispatches events by phase. */
 #include "format/trace/chrome_trace.h"
 
 #include "base/input.h"

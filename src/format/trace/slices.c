@@ -1,3 +1,4 @@
+/* Nests slices of a thread, and cuts overlaps. */
 #include "format/trace/trace_event.h"
 
 #include "profile/sink.h"

@@ -1,3 +1,4 @@
+/* Parses the fields of one event. */
 #include "format/trace/trace_event.h"
 
 #include "base/json/json_read.h"

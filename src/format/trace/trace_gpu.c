@@ -1,3 +1,4 @@
+/* Assigns GPU work to tracks, and finds its launches. */
 #include "format/trace/trace_gpu.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Converts call nodes to stacks, and samples to values. */
 #include "format/v8/v8.h"
 
 #include "base/decimal.h"

@@ -1,3 +1,4 @@
+/* Matches functions, and computes the interval of each change. */
 #include "profile/change/diff.h"
 
 #include "profile/change/interval.h"

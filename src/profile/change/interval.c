@@ -1,3 +1,4 @@
+/* Intervals of counts: exact, or by the normal distribution for large variances. */
 #include "profile/change/interval.h"
 
 #include <math.h>

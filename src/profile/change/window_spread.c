@@ -1,3 +1,4 @@
+/* Estimates the variance of sums from differences between adjacent stretches of time. */
 #include "profile/change/estimate.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Decides which functions of two trees are the same. */
 #include "profile/tree/tree_match.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Adds stacks to the tree with a cache per root. */
 #include "profile/tree/tree_stacks.h"
 
 #include "profile/tree/shown_funcs.h"

@@ -1,3 +1,4 @@
+/* Adds sums by stack from several dictionaries. */
 #include "profile/tree/tree_sums.h"
 
 #include "profile/frame.h"

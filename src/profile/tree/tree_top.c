@@ -1,3 +1,4 @@
+/* Totals of functions from sums by stack. */
 #include "profile/tree/tree_sums.h"
 
 #include "profile/sum.h"

@@ -1,3 +1,4 @@
+/* Finds units by address, and the functions and lines in them. */
 #include "symbol/dwarf/dwarf.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Collects scopes, and finds those of an address. */
 #include "symbol/dwarf/dwarf_scopes.h"
 
 #include "base/buf.h"

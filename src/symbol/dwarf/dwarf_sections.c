@@ -1,3 +1,4 @@
+/* Reads sections of a file on demand. */
 #include "symbol/dwarf/dwarf_sections.h"
 
 #include "base/mem.h"

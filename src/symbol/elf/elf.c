@@ -1,3 +1,4 @@
+/* The symbol source of an ELF file: its tables and debug file. */
 #include "base/mem.h"
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elf_debug.h"

@@ -1,3 +1,4 @@
+/* Reads notes and build ids. */
 #include "base/buf.h"
 #include "profile/frame.h"
 #include "symbol/elf/elf_file.h"

@@ -1,3 +1,4 @@
+/* Sorts functions by address, and selects the best name of each. */
 #include "symbol/elf/elf_symbols.h"
 
 #include "base/err.h"

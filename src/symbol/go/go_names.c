@@ -1,3 +1,4 @@
+/* Converts rows of gopclntab to functions and lines. */
 #include "symbol/go/go_names.h"
 
 #include "symbol/symbol.h"
