@@ -28,7 +28,7 @@ finds "the name of a test in shell" tests/x.sh 'is "it is kept" a b\n' 'tests/x.
 finds "the name of a test of the page" tests/x.js "test('reads anew', () => {\n" 'tests/x.js:1: test: "anew"'
 finds "a marked exception" src/base/x.c '/* words-ok: folder */\nf("the folder is read");\n' ''
 finds "the mark of another expression" src/base/x.c '/* words-ok: anew */\nf("the folder is read");\n' 'src/base/x.c:2: string: "folder"'
-is "the plain form is beside it" "$(echo 'The news.' >"$dir/docs/y.md"; words docs/y.md)" 'docs/y.md:1: docs: "news": event, update, change, new data'
+is "the plain form is next to it" "$(echo 'The news.' >"$dir/docs/y.md"; words docs/y.md)" 'docs/y.md:1: docs: "news": event, update, change, new data'
 
 is "a count without a limit" "$(words; echo $?)" $'docs: 1 odd expressions in docs texts, 0 allowed: tools/check-words docs/* lists them\n1'
 words --write
@@ -39,7 +39,7 @@ is "a count that rises" "$(words; echo $?)" $'docs: 2 odd expressions in docs te
 words --write
 is "… is not written" "$(tail -n 1 "$dir/tools/words.counts")" "docs docs 1"
 words --write --raise
-is "… unless asked to" "$(tail -n 1 "$dir/tools/words.counts")" "docs docs 2"
+is "… unless requested" "$(tail -n 1 "$dir/tools/words.counts")" "docs docs 2"
 echo 'A file.' >"$dir/docs/y.md"
 words --write
 is "a count that falls is written" "$(grep -c docs/ "$dir/tools/words.counts")" 0

@@ -85,13 +85,13 @@ total() { "$cresset" -q query "$@" --json | jq '.total // 0'; }
 is "a selector finds its samples and windows" "$(total --data "$store" "cpu{stack_id=\"$id\"}" --from now-48h)" 4
 is "… and all others" "$(total --data "$store" "cpu{stack_id!=\"$id\"}" --from now-48h)" 2
 is "… in a file" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=\"${id^^}\"}")" 2
-is "… by its beginning" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=~\"${id:0:12}.*\"}")" 2
-is "… beside a pid" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=\"$id\",pid=\"9\"}")" 0
+is "… by prefix" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=~\"${id:0:12}.*\"}")" 2
+is "… with a pid" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=\"$id\",pid=\"9\"}")" 0
 query "windows know it" "cpu{stack_id=\"$id\"}" --from now-48h --csv
 hasnt "… nothing is missing" "without pid, tid, cpu and trace_id" "$errs"
 query "over time" "cpu{stack_id=\"$id\"}" --from now-48h --range 12h --csv
 is "… it is all there" "$(tail -n +2 <<<"$out" | awk -F, '{ n += $2 } END { print n }')" 4
-fails "what is no id" 2 "a stack_id is 32 hexadecimal digits" query --data "$store" 'cpu{stack_id="abc"}'
+fails "an invalid id" 2 "a stack_id is 32 hexadecimal digits" query --data "$store" 'cpu{stack_id="abc"}'
 
 # --- in files of other programs
 "$cresset" -q convert "$tmp/recent.otlp" -o "$tmp/ids.otlp"

@@ -53,9 +53,9 @@ fails "no such file" 1 "cannot read" query --server "$url" --token-file "$tmp/no
 fails "two of them" 2 "choose one of --data and --server" query --server "$url" --data "$tmp/waits.cresset" wall
 fails "a bad selector" 2 "selector, column 6" query --server "$url" --token-file "$tmp/token" 'wall{=}'
 fails "SQL that is none" 2 "" sql --server "$url" --token-file "$tmp/token" 'SELEC 1'
-fails "what is JSON only" 2 "add --json" query --server "$url" wall --range 1s
+fails "results in JSON only" 2 "add --json" query --server "$url" wall --range 1s
 stop
-fails "nobody there" 1 "" query --server "$url" wall
+fails "no server" 1 "" query --server "$url" wall
 
 # --- metrics
 if [ -d "$tmp/metrics" ]; then
