@@ -46,8 +46,8 @@ static inline struct load_opts filter_load(const struct filter_opts *f)
 #define FILTER_OPTIONS_BY(T, by_words, by_help) \
 	{ NULL, "type", "T", "profile type, if the file has several", OPT_STRING, \
 	  FILTER_ROW(T, type), .basic = true }, \
-	{ NULL, "match", "SELECTOR", "filter by type and labels: 'cpu{comm=~\"redis.*\"}'", OPT_STRING, \
-	  FILTER_ROW(T, match), .basic = true }, \
+	{ NULL, "match", "SELECTOR", "filter by type and labels: 'cpu{comm=~\"redis.*\"}'", \
+	  OPT_STRING, FILTER_ROW(T, match), .basic = true }, \
 	{ NULL, "time", "A-B", "time range since the start: 3s-7s, 10s-, -2m", OPT_STRING, \
 	  FILTER_ROW(T, time), .basic = true }, \
 	FILTER_STACKS(T), \
@@ -64,7 +64,7 @@ static inline struct load_opts filter_load(const struct filter_opts *f)
  * trees. */
 void filter_by(const struct choice_list *by, struct tree_opts *out);
 
-/* The root frames of pictures and folded stacks without --by: the thread's name, if names are
+/* The root frames of graphs and folded stacks without --by: the thread's name, if names are
  * known. */
 void filter_default_by(const struct filter_opts *f, const struct profile *p, struct tree_opts *out);
 
@@ -101,7 +101,7 @@ void note_other_types(const struct profile *p, uint32_t type);
 int match_parse(const char *text, struct selector **out);
 
 /* Removes the samples that s does not select; NULL selects everything. If nothing is left because a
- * label is unknown, says so. */
+ * label is unknown, reports this. */
 void match_apply(const struct selector *s, struct profile *p);
 
 /* Prints that no series has this label, and which labels there are. */
