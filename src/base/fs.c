@@ -15,7 +15,7 @@
 
 enum { FS_CHUNK = 64 * 1024 };
 
-/* Makes room for the next piece in b, which may grow from start to start + max: at least one byte
+/* Makes space for the next piece in b, which may grow from start to start + max: at least one byte
  * unless it is full. Capacity doubles, but never past the limit. */
 static size_t fs_room(struct buf *b, size_t start, size_t max)
 {

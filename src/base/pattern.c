@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* State of translating an expression to the C library's syntax. sizes count the size of the
- * unrolled expression: the C library copies repeated parts, for x+, too. */
+ * unrolled expression: the C library copies repeated parts, for x+ as well. */
 struct rewrite {
 	const char *at;
 	struct buf out;

@@ -2,7 +2,7 @@
  * whole values.
  *
  * The common subset with POSIX extended expressions works, and \d \D \w \W \s \S \b \B (\d \w \s
- * in brackets, too) and (?:…). Back references, other (?…), and \ with other letters are
+ * in brackets as well) and (?:…). Back references, other (?…), and \ with other letters are
  * rejected: the C library would interpret them differently. So are expressions that would need
  * much memory when unrolled. */
 #ifndef CRESSET_BASE_PATTERN_H

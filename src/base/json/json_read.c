@@ -150,8 +150,8 @@ static int json_hex4(struct json_reader *r, uint32_t *out)
 
 enum { JSON_REPLACEMENT = 0xfffd };
 
-/* Reads the digits after \u. A high surrogate needs a low one as its second half; *pending keeps it
- * until then. */
+/* Reads the digits after \u. A high surrogate needs a low one as its second half; *pending retains
+ * it until then. */
 static int json_unicode(struct json_reader *r, uint32_t *pending)
 {
 	uint32_t c = 0;
