@@ -20,7 +20,7 @@
 
 enum { GO_LOAD = 1, GO_END = 2, NAP_NS = 200000 };
 
-/* Writes the path first: the thread reads it once it is told to go. */
+/* Writes the path first: the thread reads it once it may go. */
 static int tell(const struct attach_load *l, int32_t go, const struct attach_words *w)
 {
 	char path[sizeof w->path] = "";

@@ -222,7 +222,7 @@ static enum window watch(struct attach_quiet *q, const struct look *before)
 	return judge(q, before, &now);
 }
 
-/* Threads that never get a CPU do not change anything either, as far as the memory tells. */
+/* Threads that never get a CPU do not change anything either, as far as the memory shows. */
 bool attach_quiet_look(struct attach_quiet *q)
 {
 	enum window w = WINDOW_UNKNOWN;

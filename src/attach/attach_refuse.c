@@ -141,7 +141,7 @@ static enum gpu_attach_refusal by_status(uint32_t pid, const struct attach_statu
 
 /* Any process may wait for a disk for a moment, so it is refused only if it still does after a
  * while. This is checked before anything else is read: a lock of its memory or its file system that
- * blocks it would block us, too. */
+ * blocks it would block us as well. */
 static bool stays_uninterruptible(uint32_t pid, struct attach_status s)
 {
 	for (int i = 0; s.state == 'D' && i < DISK_LOOKS; i++) {

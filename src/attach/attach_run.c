@@ -267,7 +267,7 @@ static int try_stop(struct job *j, const struct attach_choice *c, struct attach_
 	return 0;
 }
 
-/* Whether a thread that is stopped now could map memory at once. */
+/* Whether a thread that is stopped now could map memory immediately. */
 static bool is_quiet(struct job *j)
 {
 	bool is = attach_quiet_look(&j->quiet);
@@ -490,7 +490,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Blocks signals meanwhile: none may end us while a thread has our registers. */
+/* Blocks signals in the meantime: none may end us while a thread has our registers. */
 static int run_apart(struct job *j)
 {
 	sigset_t all, before;
@@ -571,7 +571,7 @@ static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
 
 #endif
 
-/* Prevents two processes from loading it at once. The name disappears with the socket. */
+/* Prevents two processes from loading it at one time. The name disappears with the socket. */
 static int lock(uint32_t pid, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };

@@ -24,7 +24,7 @@ enum {
 
 enum role { ROLE_LIBC, ROLE_LOADER, ROLE_MALLOC };
 struct object {
-	struct gpu_map first; /* with offset 0; its name is not kept */
+	struct gpu_map first; /* with offset 0; its name is not retained */
 	enum role role;
 	uint64_t code_start, code_end;
 };
