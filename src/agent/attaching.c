@@ -278,7 +278,7 @@ static void answer_for(int fd, const struct request *r, int code, const char *wh
 
 	answer.rc = err_set(&answer.err, code, "process %" PRIu32 ": %s", r->pid, what);
 	if (write(fd, &answer, sizeof answer) < 0)
-		return; /* nobody reads the answer any more */
+		return; /* the response is no longer read */
 }
 
 /* Returns the status from waitpid; -1: it took too long and was killed. */

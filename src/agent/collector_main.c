@@ -33,7 +33,7 @@ enum {
 #define DICTIONARY_AGE_NS 3600000000000ull
 #define LOSSES_SAID_NS    60000000000ull
 #define FIRST_INTERVAL_NS 2000000000ull
-/* The supervisor kills a collector that has not ended after 1.3 s. These begin with the end. */
+/* The supervisor kills a collector that has not ended after 1.3 s. These start with the end. */
 #define STOP_NAMES_NS     900000000ull
 #define STOP_NS           1100000000ull
 
@@ -54,7 +54,7 @@ struct collecting {
 	struct helper_stats workers_said;
 	enum gpu_state gpu_said;
 	bool has_gpus;  /* the list of GPUs is known */
-	bool gpu_hangs; /* the driver does not answer; this was logged */
+	bool gpu_hangs; /* the driver does not respond; this was logged */
 	struct gpu_probes_stats gpu_probes;
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;

@@ -152,7 +152,7 @@ void http_thread_done(struct http_thread *t)
 	*t = (struct http_thread){ 0 };
 }
 
-/* --- the meaning of an answer ----------------------------------------------------------------- */
+/* --- the meaning of a response --------------------------------------------------------------- */
 
 #define SECOND_NS         1000000000ull
 #define BACKOFF_MAX_NS    (60 * SECOND_NS)

@@ -33,9 +33,9 @@ enum { STALL_S = 60 };
 
 /* A batch as it is sent to a server, and what is known about that server's compression.
  *
- * A Cresset server keeps one of our batches, its key. Entries that the spool compressed against it
- * are sent unchanged. Others are decompressed, then compressed against the key if its plain bytes
- * are known, else alone. */
+ * A Cresset server retains one of our batches, its key. Entries that the spool compressed against
+ * it are sent unchanged. Others are decompressed, then compressed against the key if its plain
+ * bytes are known, else alone. */
 struct package {
 	struct buf body, plain; /* plain: the uncompressed message, if it had to be decompressed */
 	bool is_gzip;
@@ -43,7 +43,7 @@ struct package {
 };
 
 struct package_peer {
-	uint64_t key;     /* id of the batch that the server keeps; 0: none */
+	uint64_t key;     /* id of the batch that the server retains; 0: none */
 	struct buf plain; /* that batch decompressed, if the spool has another key */
 	size_t key_bytes; /* of the key compressed alone */
 	bool is_gzip;     /* the server does not accept zstd */
@@ -104,7 +104,7 @@ static int package_make(struct spool *spool, const struct package_peer *peer,
 	return repack(peer, p) ? 0 : otlp_pack(bytes_of(&p->plain), none, &p->body, err);
 }
 
-/* Records that the server, after accepting e as p, keeps the batch `key`. */
+/* Records that the server, after accepting e as p, retains the batch `key`. */
 static void package_peer_set_key(struct package_peer *peer, uint64_t key,
 				 const struct spool_entry *e, struct package *p)
 {
@@ -148,11 +148,11 @@ struct sender {
 	struct spool_counts said; /* as of the last summary */
 };
 
-/* --- what a server answered ------------------------------------------------------------------- */
+/* --- what a server returned ------------------------------------------------------------------- */
 
-/* The answer is not trusted. */
+/* The response is not trusted. */
 struct reply {
-	long status;                 /* 0: no answer */
+	long status;                 /* 0: no response */
 	uint64_t retry_after_s, key; /* key: X-Cresset-Key */
 	struct buf body;
 };
@@ -327,7 +327,7 @@ static void say_partial(const struct sender *s, const struct reply *reply)
 	buf_done(&words);
 }
 
-/* --- handling an answer ----------------------------------------------------------------------- */
+/* --- handling a response --------------------------------------------------------------------- */
 
 static void note_peer(struct sender *s, const struct spool_entry *e, struct package *p,
 		      const struct reply *reply)

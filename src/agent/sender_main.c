@@ -77,7 +77,7 @@ static void note_peer(void *ctx, bool is_cresset)
 	symbols_thread_set_peer(s->symbols, is_cresset);
 }
 
-/* All received batches are in the spool before the sender is told to end. */
+/* All received batches are in the spool before the sender must end. */
 static int send_all(struct sending *s, const struct up_target *t, struct err *err)
 {
 	s->target = (struct keep_spool){ .spool = s->spool,
@@ -99,7 +99,7 @@ static int send_all(struct sending *s, const struct up_target *t, struct err *er
 	return rc;
 }
 
-/* The symbols thread ends last: the sender tells it about the server. */
+/* The symbols thread ends last: it gets the server from the sender. */
 static int start_threads(struct sending *s, const struct up_target *t, struct err *err)
 {
 	const struct symbols_thread_opts symbols = { .url = t->url,

@@ -44,7 +44,7 @@ struct part {
 	/* the write end of a pipe, which no other process has; closing it kills the part; -1:
 	 * none */
 	int life;
-	bool is_ready, was_ready, is_asked; /* is_asked: asked to exit and restart at once */
+	bool is_ready, was_ready, is_asked; /* is_asked: asked to exit and restart immediately */
 	uint64_t started_ns, again_ns, backoff_ns;
 	uint32_t heard; /* messages since it was started */
 };
@@ -196,7 +196,7 @@ static void take_control(struct supervisor *s, struct part *p, enum control what
 	join(s);
 }
 
-/* A part that has closed its end but still runs is not polled any more: poll would never block. A
+/* A part that has closed its end but still runs is no longer polled: poll would never block. A
  * part that sends too much is compromised or broken. */
 static void hear(struct supervisor *s, struct part *p)
 {
@@ -264,7 +264,7 @@ static void look_at_token(struct supervisor *s, bool at_once)
 
 /* --- deaths ----------------------------------------------------------------------------------- */
 
-/* The part has already logged why. A full disk may have room later. */
+/* The part has already logged why. A full disk may have space later. */
 static bool cannot_work_here(const struct part *p, int status)
 {
 	return !p->was_ready && !(WIFEXITED(status) && WEXITSTATUS(status) == ENOSPC);
@@ -340,7 +340,7 @@ static void say_silent(const struct supervisor *s, uint64_t now_ns)
 	buf_done(&text);
 }
 
-/* Reports when the collector stops answering, and when it answers again. */
+/* Reports when the collector stops answering, and when it responds again. */
 static void look_at_health(struct supervisor *s)
 {
 	uint64_t now_ns = clock_mono_ns(),

@@ -112,7 +112,7 @@ static int refused(struct symbols_thread *s, long status, struct err *err)
 	return rc;
 }
 
-/* Turns the status of any other answer into an error. */
+/* Turns the status of any other response into an error. */
 static int judge(struct symbols_thread *s, long status, struct err *err)
 {
 	if (status < 0)
@@ -249,7 +249,7 @@ void symbols_thread_set_peer(struct symbols_thread *s, bool is_cresset)
 	enum peer peer = is_cresset ? PEER_CRESSET : PEER_OTHER;
 
 	pthread_mutex_lock(&s->http.lock);
-	/* A Cresset server replaced by another is noticed later: it answers 404 to the next
+	/* A Cresset server replaced by another is noticed later: it returns 404 to the next
 	 * table. */
 	bool changed = s->peer != peer && s->peer != PEER_CRESSET;
 	bool says = changed && !is_cresset && !s->is_said;
