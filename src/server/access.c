@@ -104,7 +104,7 @@ static unsigned check_user(struct request *r, struct err *err)
 	static const unsigned needs[] = { [SCOPE_READ] = SERVER_READS,
 					  [SCOPE_WRITE] = SERVER_ADDS,
 					  [SCOPE_ADMIN] = SERVER_DELETES };
-	bool is_page = r->route->takes & TAKES_PAGE; /* the refusal says how to get access */
+	bool is_page = r->route->takes & TAKES_PAGE; /* the refusal states how to get access */
 	unsigned needed = is_page ? SERVER_READS : needs[r->route->scope];
 	int64_t user = needed ? access_user(r) : 0;
 	unsigned rights = user >= 0 ? rights_of(r->server->opts.users, user) : 0;

@@ -111,7 +111,7 @@ static bool is_origin(const char *origin, const char *host)
 	       strcasecmp(name + strlen("://"), host) == 0;
 }
 
-/* A page of another site can make a browser send requests here: through a name of its own that
+/* A page of another site can make a browser send requests here: through a separate name that
  * resolves to 127.0.0.1, or by posting a form. */
 static unsigned check_site(const struct server *s, const struct heads *h, struct err *err)
 {
@@ -121,7 +121,7 @@ static unsigned check_site(const struct server *s, const struct heads *h, struct
 		err_hint(err, "use 127.0.0.1, [::1] or localhost");
 		return 421;
 	}
-	/* Browsers send Sec-Fetch-Site where there is no Origin: for pictures and scripts.
+	/* Browsers send Sec-Fetch-Site if there is no Origin: for graphs and scripts.
 	 * Following a link is allowed. */
 	if ((h->is_cross_site && !h->is_navigation) ||
 	    (h->origin && (!h->host || !is_origin(h->origin, h->host)))) {

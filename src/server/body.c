@@ -16,7 +16,7 @@ static uint64_t max_body(const struct request *r)
 	return r->route->max_body < all ? r->route->max_body : all;
 }
 
-/* Raises the request's reservation to bytes. Returns false if the budget has no room. */
+/* Raises the request's reservation to bytes. Returns false if the budget has no space. */
 static bool reserve(struct request *r, uint64_t bytes)
 {
 	struct body *b = &r->body;

@@ -25,7 +25,7 @@ static const struct format *detect(const struct buf *b)
 	return NULL;
 }
 
-/* Memory per sample row, including room for growing. */
+/* Memory per sample row, including space for growing. */
 enum { ROW_BYTES = 64 };
 
 /* Called before each piece of the body. */

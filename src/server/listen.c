@@ -16,7 +16,7 @@ enum { BACKLOG = 512, HOST_MAX = 63 };
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* Splits host[:port] or [host]:port; *port is "" if there is none. */
+/* Splits host[:port] or [host]:port; *port is "" if none exists. */
 static bool split(const char *text, char host[HOST_MAX + 1], const char **port)
 {
 	const char *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');

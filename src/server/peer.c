@@ -56,7 +56,7 @@ static ssize_t receive_one(struct peers *p, struct answer *a, uint32_t *sender)
 	return n;
 }
 
-/* Skips what is not the kernel's, and late answers to earlier questions. */
+/* Skips what is not the kernel's, and late responses to earlier queries. */
 static int receive(struct peers *p, struct answer *a)
 {
 	for (int i = 0; i < MOST_ANSWERS; i++) {
@@ -74,7 +74,7 @@ static int receive(struct peers *p, struct answer *a)
 	return -ENOENT;
 }
 
-/* The kernel has answered when send returns. */
+/* The kernel has responded when send returns. */
 static int ask(struct peers *p, struct question *q, struct answer *a)
 {
 	int rc = -EIO;
@@ -137,7 +137,7 @@ static bool is_connected(int fd)
 }
 
 /* A socket that a process has open has an inode. For one without, the kernel does not know the
- * owner and reports root. A listener may answer, too, if there is no connection. The kernel reads
+ * owner and reports root. A listener may reply as well, if no connection exists. The kernel reads
  * the user before the inode. */
 static bool is_owned(const struct inet_diag_msg *m, const struct peer_end *its,
 		     const struct peer_end *ours)
@@ -350,7 +350,7 @@ bool peer_table_line(const char *line, const struct peer_end *its, const struct 
 	return true;
 }
 
-/* The ports of the local ends that are asked for. */
+/* The ports of the local ends that are requested. */
 struct port_set {
 	uint64_t bits[(UINT16_MAX + 1) / 64];
 };

@@ -47,7 +47,7 @@ int query_params_source(struct query_params *a, struct request *r, struct err *e
 	return 0;
 }
 
-/* Appends the note to those the answer already has. */
+/* Appends the note to those the response already has. */
 static void note_left_out(struct query_params *a)
 {
 	struct buf text = { 0 };

@@ -113,7 +113,7 @@ static bool maintain(struct tenant *t)
 static int open_own(const struct tenants *t, struct tenant *one, struct err *err);
 static int start_ingest(struct tenant *one, struct err *err);
 
-/* Opens the store if there is room by now. Readers keep what they have; new ones get the store
+/* Opens the store if space is available by now. Readers keep what they have; new ones get the store
  * itself. */
 static void open_again(const struct tenants *t, struct tenant *one)
 {
@@ -192,7 +192,7 @@ static void free_tenant(struct tenant *one)
 	free(one);
 }
 
-/* Opens the store, and the files beside it. */
+/* Opens the store, and the files next to it. */
 static int open_files(struct tenant *one, const struct store_opts *how,
 		      const struct symbols_opts *symbols, struct err *err)
 {

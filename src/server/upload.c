@@ -49,7 +49,7 @@ static int take_sender(struct upload *a, struct err *err)
 	return 0;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 static void keep_key(struct upload *a)
 {
@@ -72,7 +72,7 @@ static void done(struct upload *a)
 	struct request *r = a->r;
 	a->news.status = r->reply.status;
 	senders_note(&r->tenant->senders, &a->news);
-	if (a->news.status < 400) { /* before the answer: the next batch may use it as its base */
+	if (a->news.status < 400) { /* before the response: the next batch may use it as its base */
 		keep_key(a);
 		keep_stacks(a);
 	}

@@ -1,5 +1,5 @@
 /* /api/v1/gpu-idle: when GPUs were idle, what ended that, and what the processes that use them did
- * meanwhile. */
+ * in the meantime. */
 #include "format/table/table.h"
 #include "query/gpu/gpu_idle.h"
 #include "server/answer.h"

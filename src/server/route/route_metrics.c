@@ -231,7 +231,7 @@ static void put_kept(struct buf *b, const struct numbers *n)
 	}
 }
 
-/* Metrics of the tenant that asks; even the names of others stay unknown to it. */
+/* Metrics of the requesting tenant; even the names of others stay unknown to it. */
 static void tenant_metrics(struct tenant *t, struct buf *b)
 {
 	struct store *store = tenant_store(t);

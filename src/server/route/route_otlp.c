@@ -23,7 +23,7 @@ static unsigned check_type(const struct request *r, struct err *err)
 	return 415;
 }
 
-/* Returns NULL if the request was answered. */
+/* Returns NULL if the request was served. */
 static struct upload *begin(struct request *r)
 {
 	struct upload *a = upload_new(r);

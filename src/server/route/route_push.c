@@ -122,7 +122,7 @@ void handle_push(struct request *r)
 {
 	struct upload *a = upload_new(r);
 	struct err err = { 0 };
-	if (!a || !upload_unpack(a)) /* r was answered, and is gone */
+	if (!a || !upload_unpack(a)) /* r was served, and is gone */
 		return;
 	const char *type = request_param(r, "type");
 	struct profile *p = upload_profile(a);

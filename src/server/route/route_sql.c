@@ -81,7 +81,7 @@ static int read_statement(struct request *r, const char **out, struct err *err)
 	return 0;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 struct writer {
 	struct grid *grid;

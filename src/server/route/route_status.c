@@ -177,7 +177,7 @@ static void refused_json(const struct server *s, struct json *j)
 	json_end(j);
 }
 
-/* Returns 0 while the collector answers, or if there is none. */
+/* Returns 0 while the collector responds, or if none exists. */
 static int64_t silent_since_wall_ns(const struct server *s)
 {
 	uint64_t since_ns =
@@ -251,7 +251,7 @@ static void reply_ok(struct request *r)
 	reply_body(r, "text/plain; charset=utf-8", &b);
 }
 
-/* The server answers. */
+/* The server responds. */
 void handle_healthz(struct request *r)
 {
 	reply_ok(r);
@@ -271,7 +271,7 @@ static int check_recording(const struct server *s, struct err *err)
 	return -EAGAIN;
 }
 
-/* The data can be read, and more is recorded, too. */
+/* The data can be read, and more is recorded as well. */
 void handle_readyz(struct request *r)
 {
 	struct err err = { 0 };
