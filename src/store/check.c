@@ -108,7 +108,7 @@ static int check_part(const char *path, struct store_file_check *f)
 	return rc;
 }
 
-/* Skips a file deleted meanwhile (-ENOENT). */
+/* Skips a file deleted in the meantime (-ENOENT). */
 static void add_part(struct store_check *c, const char *dir, const char *name, int64_t day_ns)
 {
 	char *path = xasprintf("%s/p/%s", dir, name), *detail = store_detail_path(path);
@@ -154,7 +154,7 @@ static void check_parts(struct store_check *c, const char *dir)
 }
 
 /* Counts the rows that opening the store would skip. If it does not open, the check of some file
- * says why. */
+ * states why. */
 static void check_replay(struct store_check *c, const char *dir)
 {
 	const struct store_opts how = { .read_only = true };

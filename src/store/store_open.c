@@ -53,7 +53,7 @@ static struct store_opts with_defaults(const struct store_opts *given)
 	return o;
 }
 
-/* Syncs an existing directory, too: its creator may have crashed before the sync. */
+/* Syncs an existing directory as well: its creator may have crashed before the sync. */
 static int make_dir(const char *path, struct err *err)
 {
 	if (mkdir(path, 0750) && errno != EEXIST)
@@ -489,7 +489,7 @@ int store_ingest(struct store *s, const struct store_batch *batches, size_t n, b
 	return rc;
 }
 
-/* Writes names at once, as no batch in the inbox has them. */
+/* Writes names at the same time, as no batch in the inbox has them. */
 int store_add_names(struct store *s, const struct profile *p, struct err *err)
 {
 	struct err local;

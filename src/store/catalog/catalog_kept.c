@@ -1,4 +1,4 @@
-/* Parts of meta.db: since when a store keeps data, the clocks' last look, and pinned ranges. */
+/* Parts of meta.db: since when a store retains data, the clocks' last look, and pinned ranges. */
 #include "store/catalog/catalog_state.h"
 
 #include "store/catalog/catalog.h"

@@ -98,7 +98,7 @@ struct some_rows {
 	size_t n;
 	bool all_asked; /* all windows are in the walk's range */
 };
-/* Takes rows, and sets where the next ones go, with room for as many as the detail has left, at
+/* Takes rows, and sets where the next ones go, with space for as many as the detail has left, at
  * most SOME_ROWS. */
 typedef void rows_fn(void *ctx, struct some_rows *rows);
 

@@ -94,7 +94,7 @@ static void make_room(struct block_sums *s, uint32_t n, bool weighted)
 	}
 }
 
-/* gaps: room for n. */
+/* gaps: space for n. */
 static bool read_ids(struct cur *in, uint32_t n, uint32_t max_stack, uint64_t *gaps, uint32_t *ids)
 {
 	uint64_t next = 0;

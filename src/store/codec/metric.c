@@ -147,7 +147,7 @@ static bool get_value(struct bit_reader *r, struct state *s)
 	return true;
 }
 
-/* Reads n points into the room after the existing ones. */
+/* Reads n points into the space after the existing ones. */
 static bool get_points(struct bit_reader *r, uint64_t unit, size_t n, struct metric_points *points)
 {
 	struct state s = { 0 };

@@ -16,7 +16,7 @@ static int64_t first_of_day(int64_t time_ns)
 }
 
 /* A clock that was ahead made everything too old. Takes kept_from_ns back, so that existing and new
- * data are kept. */
+ * data are retained. */
 static void keep_again(struct store *s, int64_t now_ns)
 {
 	int64_t from_ns = first_of_day(now_ns - s->opts.retention_ns);
@@ -31,8 +31,8 @@ static void keep_again(struct store *s, int64_t now_ns)
 		catalog_keep_again(s->catalog, from_ns, NULL);
 }
 
-/* A value far in the future would bar current hours: it is kept aside until the clock gets there,
- * if ever. */
+/* A value far in the future would bar current hours: it is retained aside until the clock gets
+ * there, if ever. */
 static int hot_from(struct store *s, int64_t now_ns, int64_t *from_ns, struct err *err)
 {
 	int64_t next_ns = (now_ns / HEAD_SLOT_NS + 1) * HEAD_SLOT_NS, waiting_ns;

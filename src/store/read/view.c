@@ -8,7 +8,7 @@
 
 /* --- handles ---------------------------------------------------------------------------------- */
 
-/* Opens the handle without the lock; store_views_hold may do it meanwhile. */
+/* Opens the handle without the lock; store_views_hold may do it in the meantime. */
 int view_reader(struct store_view *v, struct view_part *vp, struct part_reader **out,
 		struct err *err)
 {

@@ -295,7 +295,7 @@ static int make_schema(struct db *db, const struct db_schema *schema, struct err
 /* Appends a file name as a URI, escaped. */
 static void add_uri(struct buf *b, const char *path, bool immutable)
 {
-	/* Otherwise a path that begins with two slashes would have a host. */
+	/* Otherwise a path that starts with two slashes would have a host. */
 	buf_adds(b, *path == '/' ? "file://" : "file:");
 	for (; *path; path++)
 		if (strchr("?#%", *path))
@@ -576,7 +576,7 @@ int db_shrink(struct db *db, struct err *err)
 	return db_exec(db, "PRAGMA incremental_vacuum", err);
 }
 
-/* Pages of 4 KiB: how many free ones are worth returning, and how many at once. */
+/* Pages of 4 KiB: how many free ones are worth returning, and how many at the same time. */
 enum { SPARE_PAGES = 256, SHRINK_PAGES = 1024 };
 
 static int free_pages(struct db *db, int64_t *n, struct err *err)
@@ -639,8 +639,8 @@ int db_sync_log(struct db *db, struct err *err)
 	return sync_file(db, SQLITE_FCNTL_JOURNAL_POINTER, err);
 }
 
-/* If others have the file open, SQLite keeps the log and reports no error. The change is a few
- * bytes of the header, in one write. A journal for it beside a log would prevent a reader without
+/* If others have the file open, SQLite retains the log and reports no error. The change is a few
+ * bytes of the header, in one write. A journal for it next to a log would prevent a reader without
  * write access from reading the file after a crash. */
 static int drop_wal(struct db *db, struct err *err)
 {
