@@ -10,11 +10,11 @@
 
 enum { GUARD_EVERY = 1 << 14 }; /* samples between two checks of memory */
 
-/* A dictionary, and the ids of its stacks in the answer. */
+/* A dictionary, and the ids of its stacks in the response. */
 struct source_dict {
 	struct profile *dict;
 	struct profile_copy copy;
-	struct map stacks; /* id → id in the answer */
+	struct map stacks; /* id → id in the response */
 };
 
 struct answering {

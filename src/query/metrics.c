@@ -122,7 +122,7 @@ static int settle(struct measuring *m, enum metric_reduction reduction, int64_t 
 	return 0;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 static const char *kept(struct arena *a, const char *text)
 {

@@ -17,7 +17,7 @@
 const char query_ids_missing_words[] =
 	"part of the range has only sums of 10 s: without pid, tid, cpu and trace_id";
 
-/* These errors leave a part of the answer out, which is better than no answer. */
+/* These errors leave a part of the response out, which is better than no response. */
 static bool is_no_failure(int rc)
 {
 	return rc == -ENODATA || rc == -ERANGE || rc == -E2BIG || rc == -ENOMEM || rc == -ETIME;

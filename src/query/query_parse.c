@@ -32,7 +32,7 @@ void query_span_of(struct source *s, const struct profile *file, struct query_sp
 		return;
 	}
 	range_of(s, &out->from_ns, &out->to_ns);
-	out->words.start_ns = file->meta.start_wall_ns; /* waits may begin earlier */
+	out->words.start_ns = file->meta.start_wall_ns; /* waits may start earlier */
 	out->words.end_ns = out->to_ns;
 }
 

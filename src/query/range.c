@@ -226,7 +226,7 @@ static int range_of_snapshots(struct ranging *r)
 	return rc;
 }
 
-/* --- the answer --- */
+/* --- the response - */
 
 static const char *kept(struct arena *a, const char *text)
 {

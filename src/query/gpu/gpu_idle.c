@@ -59,7 +59,7 @@ static int compare_classes(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Finds the work that began at the end of each gap; both are sorted. A gap that ends with its
+/* Finds the work that started at the end of each gap; both are sorted. A gap that ends with its
  * window was not ended by work. */
 static void name_gaps(const struct gpu_idle_device *d, gpu_works *works, gaps *out)
 {
@@ -105,7 +105,7 @@ static void add_up(struct gpu_idle_device *d, const gaps *all)
 }
 
 /* Sorts all gaps, as there are no more gaps than records, which are in memory. Looks up classes
- * only for those that stay. */
+ * only for the ones that stay. */
 static void take_longest(struct gpu_idle_device *d, const gaps *all)
 {
 	VEC(struct gpu_idle_gap) gaps_at = { 0 };

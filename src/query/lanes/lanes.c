@@ -178,7 +178,7 @@ static void move_sums(struct lanes_work *w)
 	w->sums.n = w->sums.cap = (w->out->n_lanes + 1) * n;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 static void take_times(struct lanes_work *w, uint32_t slot, struct lane *lane)
 {

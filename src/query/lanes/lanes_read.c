@@ -9,11 +9,11 @@
 
 enum { LOOK_EVERY = 1 << 14 };
 enum { READ_FALLS_BACK = 1 };
-#define SYNC "[sync" /* names that begin like this wait for a GPU, and run nothing there */
+#define SYNC "[sync" /* names that start like this wait for a GPU, and run nothing there */
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Types whose name says what the thread did. Waits for a GPU are also in the times of the others,
+/* Types whose name states what the thread did. Waits for a GPU are also in the times of the others,
  * so they are not added to these. */
 static const struct {
 	const char *name;

@@ -149,7 +149,7 @@ static void has_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	}
 	if (sql_stack_of(sql, argv[0], &part, &stack))
 		sqlite3_result_int(ctx, stack_matches(sql, m, part, stack));
-	if (fresh) /* SQLite frees it at once unless the pattern is constant */
+	if (fresh) /* SQLite frees it immediately unless the pattern is constant */
 		sqlite3_set_auxdata(ctx, 1, fresh, matcher_free);
 }
 
