@@ -140,7 +140,7 @@ static uint32_t chosen_type(const struct ui *ui, struct source *s)
 	uint32_t others, type = UINT32_MAX;
 	if (*ui->type)
 		type = look_find_type(s, ui->type, false);
-	else if (ui->feed->goes_on) /* even if another type came first */
+	else if (ui->feed->goes_on) /* even if another type arrived first */
 		type = look_find_type(s, "cpu", false);
 	return type != UINT32_MAX ? type : query_pick_type(s->ops->catalog(s), NULL, &others);
 }
