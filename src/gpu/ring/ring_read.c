@@ -369,7 +369,7 @@ static const char *name_text(struct ring_reader *r, uint32_t at)
 	return r->names[r->n_names - 1]->text;
 }
 
-/* The name of a record, "" if it has none. */
+/* The name of a record, "" if it lacks one. */
 static const char *record_name(struct ring_reader *r, const union ring_any *record)
 {
 	switch (record->r.type) {
