@@ -53,7 +53,7 @@ static const char *kind_words(const struct cmd_opt *o)
 	}
 }
 
-/* Each key is commented out, with its default, or the kind of value if it has none. */
+/* Each key is commented out, with its default, or the kind of value if it lacks one. */
 static void key_lines(struct buf *b, const struct cmd_opt *o)
 {
 	const char *words = kind_words(o);
@@ -143,8 +143,8 @@ static void pad_to(struct buf *b, size_t line_start, size_t column)
 	while (b->len - line_start < column);
 }
 
-/* Appends text word by word, with lines of at most HELP_WIDTH; the first line began at line_start,
- * further ones are indented. */
+/* Appends text word by word, with lines of at most HELP_WIDTH; the first line started at
+ * line_start, further ones are indented. */
 static void wrap(struct buf *b, size_t line_start, size_t indent, const char *text)
 {
 	bool first = true;

@@ -24,7 +24,7 @@ const struct cmd_opt global_options[] = {
 
 void str_list_add(struct str_list *list, struct arena *a, const char *s)
 {
-	size_t need = list->n + 2; /* the new entry and NULL; the room doubles at powers of two */
+	size_t need = list->n + 2; /* the new entry and NULL; the space doubles at powers of two */
 	if (list->n == 0 || (need & (need - 1)) == 0) {
 		const char **v = arena_zalloc(a, 2 * need * sizeof *v);
 		if (list->n)

@@ -1,5 +1,5 @@
-/* cmd/daemon/always.h: the common part of cresset up and cresset agent: what to record, and the
- * directory of an unprivileged process. */
+/* cmd/daemon/always.h: the common part of cresset up and cresset agent: the events to record, and
+ * the directory of an unprivileged process. */
 #ifndef CRESSET_CMD_DAEMON_ALWAYS_H
 #define CRESSET_CMD_DAEMON_ALWAYS_H
 
@@ -36,8 +36,8 @@ int relabel_read(const struct yaml *y, const char *file, struct relabel **out, s
 
 /* --- recording options --- */
 
-/* Which series are recorded: those that a selector of --only takes (all without --only), except
- * those that one of --exclude takes. Selectors see the labels that a query would see
+/* Which series are recorded: the ones that a selector of --only takes (all without --only), except
+ * the ones that one of --exclude takes. Selectors see the labels that a query would see
  * (query/selector.h), so the selector of a query also excludes what it found. */
 struct choose { /* zeroed = everything is recorded */
 	VEC(struct selector *) only, exclude;

@@ -136,7 +136,7 @@ static void reload(const struct cmd_line *line, const struct serve_opts *o, stru
 		log_info("tokens and certificates are read again");
 }
 
-/* SIGHUP reloads if there is anything to reload, else it ends the server, too. */
+/* SIGHUP reloads if there is anything to reload, else it ends the server as well. */
 static void wait_for_end(const struct cmd_line *line, const struct serve_opts *o,
 			 const sigset_t *all, struct server *server)
 {

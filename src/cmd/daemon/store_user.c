@@ -139,7 +139,8 @@ static int lock(int dir)
 }
 
 /* Changes the directory last, so that an interrupted takeover can be continued. After that
- * processes of nobody cannot get in any more; files they have made meanwhile are taken, too. */
+ * processes of nobody cannot get in any more; files they have made in the meantime are taken as
+ * well. */
 static int take_directory(const struct takeover *t, int dir)
 {
 	int rc = take_all(t, dir, 0);

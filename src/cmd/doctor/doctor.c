@@ -130,7 +130,7 @@ static void say_attach(struct check *c)
 			 : "run as root, or with CAP_SYS_PTRACE");
 }
 
-/* Returns their number, or 0 if there is no room for all. */
+/* Returns their number, or 0 if there is no space for all. */
 static size_t doctor_gpu(struct check *out, size_t max)
 {
 	struct gpu_survey survey = { 0 };

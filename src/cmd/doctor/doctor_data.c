@@ -107,7 +107,7 @@ static void add_totals(struct buf *b, const struct store_check *c)
 	buf_adds(b, "\n\n");
 }
 
-/* Says which files others could read, and what to do. */
+/* States which files others could read, and what to do. */
 static void add_modes(struct buf *b, const char *dir, const struct store_modes *m)
 {
 	if (m->mended)

@@ -24,7 +24,7 @@ enum { SELF_CHECKS = 6 };
 
 struct self {
 	struct installed_dirs dirs;
-	char list[INSTALLED_DIR_MAX + 16]; /* the list of checksums; "": there is none */
+	char list[INSTALLED_DIR_MAX + 16]; /* the list of checksums; "": none */
 	struct checksums sums;
 	bool verified;
 	struct check checks[SELF_CHECKS];
@@ -83,7 +83,7 @@ static enum check_state state_of(const struct checksum_file *f)
 	return f->state == CHECKSUM_SAME ? CHECK_OK : CHECK_MISSING;
 }
 
-/* Reads the first list there is. A package has its own below lib, so names lead to bin, too. */
+/* Reads the first list there is. A package has its own below lib, so names lead to bin as well. */
 static int verify(struct self *s, struct err *err)
 {
 	static const unsigned levels_up[] = { [INSTALLED_BESIDE] = 0, [INSTALLED_LIB] = 2 };

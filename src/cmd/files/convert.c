@@ -39,7 +39,7 @@ static const struct cmd_opt convert_options[] = {
 	{ 0 },
 };
 
-/* Whether the format shows GPU activity beside the threads: at least two types. */
+/* Whether the format shows GPU activity next to the threads: at least two types. */
 static bool shows_more(const struct format *f, const struct profile *p)
 {
 	return f->has_counters && profile_pick_type(p, "gpu-time") != UINT32_MAX;
@@ -92,7 +92,7 @@ static int write_outputs(struct cmd_line *line, const struct convert_opts *o,
 	return outputs_finish(outputs, p, &write);
 }
 
-/* A store keeps everything: queries select parts of it. */
+/* A store retains everything: queries select parts of it. */
 static int convert_import(struct cmd_line *line, const struct convert_opts *o)
 {
 	const struct filter_opts *f = &o->filter;

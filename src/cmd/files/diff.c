@@ -227,7 +227,7 @@ static void say_too_much(const struct comparison *c, const char *what, const cha
 	buf_done(&b);
 }
 
-/* The greatest growth of self values comes first, then callers that grew with their callees. */
+/* The greatest growth of self values is first, then callers that grew with their callees. */
 static size_t fail_rows(const struct comparison *c, bool by_self, size_t n_said)
 {
 	const struct diff *d = c->diff;

@@ -60,7 +60,7 @@ static inline struct load_opts filter_load(const struct filter_opts *f)
 	  FILTER_ROW(T, from) }
 /* clang-format on */
 
-/* --by as tree options. "none" beside others is ignored, and so are words that are no keys of
+/* --by as tree options. "none" next to others is ignored, and so are words that are no keys of
  * trees. */
 void filter_by(const struct choice_list *by, struct tree_opts *out);
 
@@ -75,7 +75,7 @@ int filter_finalize(const struct cmd_line *line, const struct filter_opts *f, st
 		    struct tree_opts *out);
 
 /* The same for a profile and the older one it is compared with, in which it picks the most similar
- * type. Returns CMD_USAGE if there is none. */
+ * type. Returns CMD_USAGE if none exists. */
 int filter_finalize_pair(const struct cmd_line *line, const struct filter_opts *f,
 			 struct profile *newer, struct profile *older, struct tree_opts *newer_opts,
 			 struct tree_opts *older_opts);

@@ -1,4 +1,4 @@
-/* cresset flame: draws a picture of one or several files. */
+/* cresset flame: draws a graph of one or several files. */
 #include "base/fs.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/filter.h"
@@ -50,7 +50,7 @@ static const struct cmd_opt flame_options[] = {
 	{ 0 },
 };
 
-/* Returns the format of the picture, from the output's name. */
+/* Returns the format of the graph, from the output's name. */
 static const struct format *picture_format(const struct cmd_line *line, const char *path,
 					   int *status)
 {
@@ -65,7 +65,7 @@ static const struct format *picture_format(const struct cmd_line *line, const ch
 	return by_ending;
 }
 
-/* The content of a picture: a profile, and with --diff the older one. */
+/* The content of a graph: a profile, and with --diff the older one. */
 struct scene {
 	struct profile *p, *older;
 	const struct format *format;

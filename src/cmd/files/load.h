@@ -13,7 +13,7 @@ struct profile;
 
 struct load_opts {
 	const char *from; /* --from; NULL: the format is detected by content */
-	bool all_frames;  /* also those that the file says to leave out (profile/prune.h) */
+	bool all_frames;  /* also the ones that the file says to leave out (profile/prune.h) */
 };
 
 /* as: the format; NULL: detected by content. Frames that could not be named are reported on
@@ -46,7 +46,7 @@ int load_sides(const struct cmd_line *line, const struct load_opts *opts, const 
 struct import_opts {
 	const char *data;
 	const char *from;       /* format; NULL: detected by content */
-	const char *at;         /* time of files that have none; NULL: not given */
+	const char *at;         /* time of files that lack one; NULL: not given */
 	struct str_list labels; /* K=V */
 };
 

@@ -25,7 +25,7 @@ struct sample_sums { /* zeroed = none */
 	VEC(struct sample_sum) all;
 };
 
-/* Options for text and pictures. */
+/* Options for text and graphs. */
 struct text_opts {
 	struct choice_list annotate;
 	int unit;

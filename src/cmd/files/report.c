@@ -103,7 +103,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* o[0..n) are the origins of one mapping; in r they begin at `first`. */
+/* o[0..n) are the origins of one mapping; in r they start at `first`. */
 static void add_row(struct report_names *r, const struct profile *p, const struct origin *o,
 		    size_t n, size_t first)
 {

@@ -1,5 +1,5 @@
 /* cresset gpu: GPUs, and the library inside programs that use them. Each subcommand is a row of a
- * table, in a file of its own. */
+ * table, in a separate file. */
 #include "cmd/gpu/gpu.h"
 
 #include <string.h>

@@ -142,7 +142,7 @@ static void list_json(const struct gpu_now *now, struct buf *b)
 	buf_addc(b, '\n');
 }
 
-/* Prints why there is nothing to list: the driver does not answer or does not work, or the file of
+/* Prints why there is nothing to list: the driver does not respond or does not work, or the file of
  * simulated GPUs cannot be read. */
 static int fail(const struct gpu_now *now)
 {

@@ -22,7 +22,7 @@
 
 /* The data that the outputs need. */
 enum wish {
-	WISH_SUMS, /* of a store; a file's answer keeps its times */
+	WISH_SUMS, /* of a store; a file's result retains its times */
 	WISH_PAGE,
 	WISH_TIMES, /* with times and GPU tracks, for traces */
 };

@@ -48,7 +48,7 @@ static void query_columns_head(const struct query_columns *cols, uint32_t n, str
 {
 	columns_left(b, cols->title, QUERY_TIME_WIDTH);
 	for (uint32_t i = 0; i < n; i++) {
-		/* The names of a group, or the unit if there are no groups. */
+		/* The names of a group, or the unit if no groups exist. */
 		const char *const *names = cols->names + cols->order[i] * cols->n_by;
 		struct buf name = { 0 };
 		for (uint32_t k = 0; k < cols->n_by; k++)

@@ -1,5 +1,5 @@
 /* cresset query --server: the same queries through docs/api.md. Settings of the terminal (widths,
- * colours) are not sent: the server answers as for a file or a pipe. */
+ * colours) are not sent: the server responds as for a file or a pipe. */
 #include "cmd/query/query_cmd.h"
 
 #include "format/formats.h"

@@ -29,20 +29,20 @@ struct question {
 	struct buf path;
 	const char *body; /* NULL: GET */
 	bool has_params;
-	char note[1024]; /* X-Cresset-Note of the answer, truncated; "": none */
+	char note[1024]; /* X-Cresset-Note of the response, truncated; "": none */
 };
 void question_init(struct question *q, const char *path);
 /* Adds nothing if value is NULL. */
 void question_add(struct question *q, const char *name, const char *value);
 void question_add_u64(struct question *q, const char *name, uint64_t value);
 
-/* Appends the answer. Returns CMD_OK, or an exit status with err set; prints nothing. Frees q. */
+/* Appends the response. Returns CMD_OK, or an exit status with err set; prints nothing. Frees q. */
 int remote_try(const struct remote_opts *o, struct question *q, struct buf *answer,
 	       struct err *err);
-/* Appends the answer, and prints the server's note. Returns CMD_OK, or the exit status with the
+/* Appends the response, and prints the server's note. Returns CMD_OK, or the exit status with the
  * server's error printed. Frees q. */
 int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answer);
-/* Writes the answer to a file; "-" is standard output. Returns an exit status. */
+/* Writes the response to a file; "-" is standard output. Returns an exit status. */
 int remote_write(const char *path, const struct buf *answer);
 
 /* --- data.c: the argument of --data: the directory of a store, or any readable file. */

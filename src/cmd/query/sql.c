@@ -40,7 +40,7 @@ static const struct cmd_opt sql_options[] = {
 	{ 0 },
 };
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 /* A failed write has an exit status of its own. */
 struct writer {

@@ -344,7 +344,7 @@ static int start(struct recording *r)
 /* --- sampling -------------------------------------------------------------------------------- */
 
 /* How soon the end of a command or of the last target is noticed; a signal and the end of the time
- * are noticed at once. */
+ * are noticed immediately. */
 enum { POLL_TARGET_MS = 100, POLL_MS = 250 };
 #define KEEP_UP_EVERY_NS 3000000000ull
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 /* The name, the description, and the collector's bit (0: not recorded by this version). Names are
- * reserved for good, so that every version gives a script a true answer. */
+ * reserved permanently, so that every version gives a script a true result. */
 #define EVENT_KINDS(ROW) \
 	ROW("cpu", "where CPU time goes", COLLECT_CPU) \
 	ROW("off-cpu", "where threads wait, and how long", COLLECT_OFF_CPU) \

@@ -91,7 +91,7 @@ static void add_short_waits(struct buf *b, const struct summary *s)
 	buf_adds(b, ", which have no stack\n");
 }
 
-/* Waits without a stack of their own. */
+/* Waits without a separate stack. */
 static void add_waits(struct buf *b, const struct summary *s)
 {
 	const struct collect_stats *st = &s->r->stats;
@@ -418,7 +418,7 @@ static int print_text(const struct summary *s)
 	add_per_thread(&b, s->r);
 	term_fit(&s->r->line->term, &b);
 	if (log_level() > LOG_QUIET && write(STDERR_FILENO, b.data, b.len) < 0)
-		b.len = 0; /* there is nobody to tell */
+		b.len = 0; /* no one can be notified */
 	buf_done(&b);
 	return CMD_OK;
 }

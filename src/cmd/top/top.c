@@ -79,7 +79,7 @@ static int top_signals_open(const struct buf *text, int *fd, struct err *err)
 	return 0;
 }
 
-/* Call it when the terminal is restored: a crash has nothing to repair any more. */
+/* Call it when the terminal is restored: a crash has nothing left to repair. */
 static void top_signals_close(int fd)
 {
 	sigset_t set;
