@@ -33,9 +33,9 @@ enum {
 };
 
 /* In always-on recordings the side band may use 1/300 of one CPU on average on machines of up to
- * SIDE_SMALL_CPUS, more on larger ones in proportion, and 2 s at once. Placing probes in a starting
- * program counts, too. Records beyond that are dropped, which costs names and GPU calls of programs
- * that start just then. A recording with an end has no such limit. */
+ * SIDE_SMALL_CPUS, more on larger ones in proportion, and 2 s in a burst. Placing probes in a
+ * starting program counts as well. Records beyond that are dropped, which costs names and GPU calls
+ * of programs that start just then. A recording with an end has no such limit. */
 enum { SIDE_SHARE = 300, SIDE_SHARE_MOST = 10, SIDE_SMALL_CPUS = 16, SIDE_SAVED_NS = 2000000000 };
 
 enum { TAG_SIDE = 1, TAG_RING = 2, TAG_TABLES = 3, TAG_OTHER = 4 };
@@ -174,7 +174,7 @@ static int start_helper(struct collector *c, struct err *err)
 	return 0;
 }
 
-/* An always-on collector begins again as a whole. */
+/* An always-on collector starts again as a whole. */
 static int check_helper(struct collector *c, struct err *err)
 {
 	if (helper_check(c->helper))
@@ -234,8 +234,8 @@ uint32_t collect_events(const struct collector *c)
 	return c->opts.sampler.events;
 }
 
-/* For the whole machine the snapshot comes first, so that running interpreters are known with the
- * first sample. Otherwise the events come first, so that sampling starts without waiting for the
+/* For the whole machine the snapshot is first, so that running interpreters are known with the
+ * first sample. Otherwise the events are first, so that sampling starts without waiting for the
  * snapshot; samples are pending until it is there. */
 int collect_start(struct collector *c, struct err *err)
 {

@@ -133,7 +133,7 @@ int collect_gpu_open(struct collect_gpu *g, struct sink *sink, const struct gpu_
 {
 	if (collect_probes_gpu(g->asked->events))
 		g->probes = gpu_probes_new(g->sampler, g->asked);
-	if (g->probes && g->asked->wait_exec) /* its first calls precede news of its mappings */
+	if (g->probes && g->asked->wait_exec) /* its first calls precede updates of its mappings */
 		gpu_probes_expect(g->probes);
 	return g->asked->events & COLLECT_GPU_INSIDE ? open_time(g, sink, types, err) : 0;
 }
@@ -182,8 +182,8 @@ static bool has_ended(uint32_t pid)
 	return readlink(path, target, sizeof target) < 0 && errno == ENOENT;
 }
 
-/* After lost records, processes that have ended may still be known. Nothing says any more whom they
- * were reserved for. */
+/* After lost records, processes that have ended may still be known. Nothing states any more whom
+ * they were reserved for. */
 static void found_file(void *ctx, uint32_t pid, const char *path, int fd)
 {
 	struct collect_gpu *g = ctx;

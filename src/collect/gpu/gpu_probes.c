@@ -98,7 +98,7 @@ static bool is_own_map(const char *name)
 	return strchr(name, '.') != NULL; /* variables */
 }
 
-/* The times of threads are kept in one of two kinds of map, or not at all. */
+/* The times of threads are retained in one of two kinds of map, or not at all. */
 static bool is_map_of_times(const struct gpu_probes *g, const struct bpf_map *map)
 {
 	return map == g->bpf->maps.times_storage || map == g->bpf->maps.times_hash;
@@ -162,7 +162,7 @@ static void set_knobs(struct gpu_probes *g)
 	g->bpf->data->seen_epoch = s.epoch;
 }
 
-/* If tables cannot grow, those of this object have room for fewer entries, as the sampler's do. */
+/* If tables cannot grow, those of this object can hold fewer entries, as the sampler's do. */
 static void fix_tables(struct gpu_probes *g)
 {
 	enum { MOST = 8192 };
@@ -291,7 +291,7 @@ static bool is_known(const struct gpu_probes *g, uint64_t identity)
 	return false;
 }
 
-/* Adds rows before the probes: a hit without a row is ignored. Returns how many there was room
+/* Adds rows before the probes: a hit without a row is ignored. Returns how many there was space
  * for. */
 static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places,
 			 uint64_t *first_cookie)
@@ -308,8 +308,8 @@ static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places,
 	return n;
 }
 
-/* Returns all places, or with at_return those that are also probed at their return. Both are at the
- * same instruction, before which the return address is still the caller's. */
+/* Returns all places, or with at_return the ones that are also probed at their return. Both are at
+ * the same instruction, before which the return address is still the caller's. */
 static struct gpu_link_places select_places(const struct gpu_places *places, uint32_t n,
 					    uint64_t first_cookie, bool at_return)
 {

@@ -176,7 +176,7 @@ static void find_in_files(struct gpu_stall_code *c, struct gpu_stall_module *m, 
 	c->in_files += m->found.n > 0;
 }
 
-/* Code found by other functions must have these, too; otherwise it is the wrong code, and is
+/* Code found by other functions must have these as well; otherwise it is the wrong code, and is
  * dropped. */
 static void keep_what_fits(struct gpu_stall_code *c, struct gpu_stall_module *m)
 {

@@ -45,7 +45,7 @@ struct host_metrics {
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Returns an empty text if there is no file. */
+/* Returns an empty text if no file exists. */
 static struct cur read_text(struct host_metrics *h, const char *path, size_t max)
 {
 	buf_clear(&h->text);

@@ -30,7 +30,7 @@ static uint64_t address_of(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* A kernel that knows uprobe_multi checks the path first, and answers EBADF for a directory. */
+/* A kernel that knows uprobe_multi checks the path first, and returns EBADF for a directory. */
 bool gpu_link_has_multi(void)
 {
 	const struct bpf_insn nothing[] = {

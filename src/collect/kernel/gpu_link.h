@@ -9,7 +9,7 @@
 /* BPF_TRACE_UPROBE_MULTI, since Linux 6.6; older headers lack it. */
 enum { ATTACH_UPROBE_MULTI = 48 };
 
-/* Returns whether this kernel can attach to many places at once. */
+/* Returns whether this kernel can attach to many places at the same time. */
 bool gpu_link_has_multi(void);
 
 struct gpu_link_places {
@@ -18,8 +18,8 @@ struct gpu_link_places {
 	uint64_t *counters;
 	uint32_t n;
 };
-/* Attaches to all places at once. Returns a link's descriptor, or -errno. at_return: where the
- * functions return. */
+/* Attaches to all places at the same time. Returns a link's descriptor, or -errno. at_return: where
+ * the functions return. */
 int gpu_link_multi(int program, int file, const struct gpu_link_places *places, bool at_return);
 /* Attaches to place i only, for kernels without multi-attach. NULL and errno on failure. */
 struct bpf_link *gpu_link_one(struct bpf_program *program, int file,

@@ -122,7 +122,7 @@ const struct kernel_type_row kernel_type_rows[] = {
 	INTERRUPT("irq_handler_exit", "i"),
 	INTERRUPT("softirq_entry", "i"),
 	INTERRUPT("softirq_exit", "i"),
-	INTERRUPT("local_timer_entry", "i"), /* x86, as are those that follow */
+	INTERRUPT("local_timer_entry", "i"), /* x86, as are the ones that follow */
 	INTERRUPT("local_timer_exit", "i"),
 	INTERRUPT("call_function_single_entry", "i"),
 	INTERRUPT("call_function_single_exit", "i"),

@@ -295,7 +295,7 @@ static bool read_rates(struct off_cpu *o, const struct sample_bpf *bpf, int64_t 
 }
 
 /* Clears may_hold when nothing was held at two looks, so that no program needs to check. The second
- * read catches a thread that began in between. */
+ * read catches a thread that started in between. */
 static void look_at_holders(struct off_cpu *o, struct sample_bpf *bpf, int64_t held)
 {
 	bool nothing = held == 0;

@@ -126,7 +126,7 @@ static bool open_code(struct local_stacks *l, const struct user_file *file)
 	return l->code.is_open = l->code.fd >= 0;
 }
 
-/* The code before an address tells whether a word on the stack is a return address; it is in a file
+/* The code before an address shows whether a word on the stack is a return address; it is in a file
  * whose table was loaded. */
 static bool read_code(struct local_walk *w, void *to, size_t size, uint64_t address)
 {

@@ -291,7 +291,7 @@ int helper_new(struct helper **out)
 	return rc;
 }
 
-/* It ends by itself, its workers with it. One that is stopped, too, is left. */
+/* It ends on its own, its workers with it. One that is stopped as well, is left. */
 static void wait_for_nursery(struct helper *h)
 {
 	for (int i = 0; i < END_TRIES && waitpid(h->nursery, NULL, WNOHANG) == 0; i++)
@@ -332,8 +332,8 @@ int helper_renew(struct helper *h)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-/* A worker that has ended closes its socket. One that goes on after all, although it has been sent
- * SIGKILL, is no longer stuck either. */
+/* A worker that has ended closes its socket. One that continues after all, although it has been
+ * sent SIGKILL, is no longer stuck either. */
 static void forget_ended(struct helper *h, enum helper_work work)
 {
 	for (int i = 0; i < HELPER_MAX_STUCK; i++) {
