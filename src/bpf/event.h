@@ -45,11 +45,11 @@ enum walk_end {
 	WALK_CUT = 9, /* more stack than was sent along, or frames of another call */
 	WALK_KERNEL =
 		10, /* user space only: no frame pointer, and a kernel that cannot run our walk */
-	WALK_LOST = 11, /* user space only: the ring had no room for the addresses */
+	WALK_LOST = 11, /* user space only: the ring had no space for the addresses */
 	WALK_EXEC = 12, /* a wait inside an exec: the program that called it is gone */
 	WALK_TIME = 13, /* took too long: interrupts are off during the walk */
 	WALK_NO_ROOM =
-		14, /* walked by frame pointers only: no room for the mappings of the process */
+		14, /* walked by frame pointers only: no space for the mappings of the process */
 	WALK_ENDS
 };
 
@@ -71,7 +71,7 @@ struct event_sample {
 	__u32 tgid, tid;
 	char comm[EVENT_COMM_LEN]; /* of the thread */
 	struct event_trace trace;
-	__u32 mappings; /* number of mappings in its memory; 0: it has none */
+	__u32 mappings; /* number of mappings in its memory; 0: none */
 	/* Not 0: inside a call that waits for a GPU. Then it is the number of user frames that
 	 * belong to that call and its callees, at least 1. In an event_raw it is just 1: the reader
 	 * finds the number in the copy of the stack. */
@@ -98,7 +98,7 @@ struct wait_info {
 	__u64 kernel_hash;
 	__u32 parts; /* bits of enum wait_part: which are shown; 0: not a wait */
 	__u32 waker_tgid;
-	__u32 waker_tid; /* 0: unknown, or an interrupt (then the name says so) */
+	__u32 waker_tid; /* 0: unknown, or an interrupt (then the name reports this) */
 	/* Identifies a pending wait among those of its thread; 0: the wait is over. A pending wait
 	 * that is reported again before its thread has run has no stack (stack_hash is 0): the copy
 	 * sent with the first report is still valid. */
@@ -201,7 +201,7 @@ enum counter {
 	COUNT_WAITS_SAMPLED,  /* not sent: other waits stand for them */
 	COUNT_WAITS_LOST,     /* refused by the ring */
 	COUNT_WAITS_UNSEEN,   /* whose final switch was not seen */
-	COUNT_TASKS_UNKNOWN,  /* threads whose times could not be kept: no room */
+	COUNT_TASKS_UNKNOWN,  /* threads whose times could not be retained: no space */
 	COUNT_PYTHON_UNREAD,  /* stacks with unreadable Python frames */
 	COUNT_TRACES_UNREAD,  /* samples whose thread has an unreadable span (bpf/trace.h) */
 	COUNT_CYCLES_GONE_NS, /* busy time of CPUs without a tick of cycles */
