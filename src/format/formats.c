@@ -22,7 +22,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Detection asks in this order: formats whose first bytes are unmistakable first, plain text
+/* Detection tries in this order: formats whose first bytes are unmistakable first, plain text
  * last. */
 const struct format *const formats[] = {
 	&format_cresset,

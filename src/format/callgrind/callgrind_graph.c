@@ -30,7 +30,7 @@ void callgrind_graph_done(struct callgrind_graph *g)
 	map_done(&g->call_index);
 }
 
-/* Returns whether a table of n rows has room for one more. */
+/* Returns whether a table of n rows can hold one more. */
 static bool callgrind_has_room(struct callgrind_graph *g, size_t n, size_t max, const char *what)
 {
 	if (n >= max)

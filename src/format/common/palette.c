@@ -95,9 +95,9 @@ struct meaning {
 };
 
 /* The swatches of the kind palette, after the common ones. Each domain has its own hue that people
- * with red-green blindness can tell apart (user warm, kernel orange, off-CPU blue, GPU teal, darker
- * towards the instruction); kinds within a domain rely on the legend. Off-CPU is a little lighter
- * than the #4f7fe0 that tested best, so that its darkest step keeps the contrast. */
+ * with red-green blindness can distinguish (user warm, kernel orange, off-CPU blue, GPU teal,
+ * darker towards the instruction); kinds within a domain rely on the legend. Off-CPU is a little
+ * lighter than the #4f7fe0 that tested best, so that its darkest step retains the contrast. */
 enum {
 	KIND_NATIVE = PALETTE_OWN,
 	KIND_CPP,
@@ -365,7 +365,7 @@ struct wall_shares {
 	double part[THREAD_STATES];
 };
 
-/* Returns the state of nearly all of the time, or STATE_UNSAID if there is none. */
+/* Returns the state of nearly all of the time, or STATE_UNSAID if none exists. */
 static int wall_state(const struct wall_shares *s, double total)
 {
 	for (int state = STATE_ON_CPU; state < THREAD_STATES; state++)

@@ -37,7 +37,7 @@ enum fx_column {
 	FX_SAMPLE_STACK,
 	FX_COLUMNS
 };
-/* Columns of the samples with fractions. What is no number is 0, in FX_CPU_DELTA NaN. */
+/* Columns of the samples with fractions. Values that are not numbers are 0, in FX_CPU_DELTA NaN. */
 enum fx_measure { FX_TIME, FX_TIME_DELTA, FX_WEIGHT, FX_CPU_DELTA, FX_MEASURES };
 
 enum fx_weight { FX_SAMPLES, FX_TRACING_MS, FX_BYTES };
@@ -85,8 +85,8 @@ enum fx_table {
  * the previous one. Samplers take samples of blocked threads, too, so without it they tell where
  * threads were, not where CPU time went. */
 
-/* Returns the ns of one unit of the thread's threadCPUDelta, or 0 if it has none. unit: its name in
- * meta.sampleUnits. Cycles of a CPU of varying speed are relative: the most of them in the time
+/* Returns the ns of one unit of the thread's threadCPUDelta, or 0 if it lacks one. unit: its name
+ * in meta.sampleUnits. Cycles of a CPU of varying speed are relative: the most of them in the time
  * between two samples are a thread that was always on a CPU. */
 double fx_cpu_unit_ns(const struct fx_tables *t, const char *unit, double interval_ms);
 

@@ -2,7 +2,7 @@
  *
  * Reading: a line is a stack, a blank and an integer or a decimal. Decimals are added up exactly;
  * sums with a fraction are rounded or scaled: see folded_scaled_form(). CRLF is accepted.
- * Empty lines and lines that begin with '#' are comments; any other line is skipped and counted.
+ * Empty lines and lines that start with '#' are comments; any other line is skipped and counted.
  * Frames are known by name. A suffix _[k] _[j] _[i] _[0] _[1] _[G] _[g] is removed and gives the
  * kind. If the first 64 KiB contain frames in async-profiler's spelling, _[i] is an inlined frame
  * of compiled code; elsewhere it is an interpreted one. Leaves may be marked _[c] (on the CPU) and

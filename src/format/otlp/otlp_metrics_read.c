@@ -28,7 +28,7 @@ struct metrics_reader {
 struct metric_head {
 	uint32_t name, unit;
 	enum otlp_metric_kind kind;
-	bool falls; /* deltas cannot be kept */
+	bool falls; /* deltas cannot be retained */
 };
 
 struct number_point {

@@ -352,7 +352,7 @@ static void put_root(struct chart_picture *pic, uint32_t top)
 	buf_addf(b, " data-icicle=\"\" data-chart=\"%u\">\n", pic->height);
 }
 
-/* Describes the picture for readers who cannot see it. */
+/* Describes the graph for readers who cannot see it. */
 static void put_description(struct chart_picture *pic)
 {
 	struct buf *b = &pic->page.buf, origin = { 0 };

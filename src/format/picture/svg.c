@@ -265,7 +265,7 @@ static uint32_t most_expensive(const struct picture *pic, const uint32_t * not, 
 	return best;
 }
 
-/* Describes the picture for readers who cannot see it: its subject, and its three most expensive
+/* Describes the graph for readers who cannot see it: its subject, and its three most expensive
  * functions. */
 static void put_description(struct picture *pic)
 {

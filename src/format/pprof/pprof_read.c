@@ -240,8 +240,8 @@ static void set_unit_ns(struct pprof_reader *r)
 	}
 }
 
-/* Adds the types, and keeps the file's order if it is its own. A file with a derived column has our
- * writer's order. */
+/* Adds the types, and retains the file's order if it is its own. A file with a derived column has
+ * our writer's order. */
 static void set_types(struct pprof_reader *r)
 {
 	struct profile_meta *meta = r->sink->ops->meta(r->sink);

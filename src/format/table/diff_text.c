@@ -321,7 +321,7 @@ void diff_table_summary(const struct diff_table *t, struct buf *b)
 	put_whole(t, b);
 }
 
-/* Says what NO_NAMES rows are. */
+/* States what NO_NAMES rows are. */
 static void put_nameless(const struct diff *d, struct buf *b)
 {
 	uint32_t n = count_matched(d, MATCH_NO_NAMES);

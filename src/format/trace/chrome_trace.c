@@ -78,7 +78,7 @@ static uint32_t trace_frame(struct sink *s, const struct buf *name)
 }
 
 /* Whether an event sums up others of its name: clang -ftime-trace has "Total Frontend" and so on,
- * on tracks of their own. */
+ * on separate tracks. */
 static bool trace_is_summary(const struct trace_event *e)
 {
 	static const char total[] = "Total ";
