@@ -246,7 +246,7 @@ static int by_offset(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Of several entries with one offset the first is kept. */
+/* Of several entries with one offset the first is retained. */
 static void sort_entries(struct names_maker *m)
 {
 	size_t n = 0;

@@ -510,7 +510,7 @@ static bool module_by_relocations(struct gopclntab *t, const struct elf_file *f)
 	return false;
 }
 
-/* Finds moduledata and reads text and inline_base from it. Returns false if there is none. It is in
+/* Finds moduledata and reads text and inline_base from it. Returns false if none exists. It is in
  * the data, so the last segments are searched first. */
 static bool go_module_read(struct gopclntab *t, const struct elf_file *f)
 {
