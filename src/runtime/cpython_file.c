@@ -52,7 +52,7 @@ static bool is_program(const struct elf_file *f)
 	return false;
 }
 
-/* Finds CPython, and sets *find to the lookup of its symbols, NULL if there is none. Returns false
+/* Finds CPython, and sets *find to the lookup of its symbols, NULL if none exists. Returns false
  * if it is not in the file. */
 static bool find_runtime(const struct elf_file *f, struct cpython_file *out, find_fn **find)
 {

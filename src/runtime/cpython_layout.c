@@ -10,7 +10,7 @@
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* Values shared by many versions: pointers are 8 bytes; an object begins with its reference count
+/* Values shared by many versions: pointers are 8 bytes; an object starts with its reference count
  * and its type. */
 #define OBJECTS     .type = 8, .bytes_size = 16, .bytes_data = 32, .str_length = 16, .str_state = 32
 #define STRINGS_OLD .str_ascii = 48, .str_compact = 72 /* up to 3.11 also a wchar_t form */
@@ -126,7 +126,7 @@ enum {
 };
 static const char cookie[8] = "xdebugpy";
 
-/* The index of the first word of each structure that is read: each begins with its size. */
+/* The index of the first word of each structure that is read: each starts with its size. */
 struct said_index {
 	uint16_t version;
 	uint8_t thread, frame, code, object, bytes, str;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Pieces of code that do not begin like a function. */
+/* Pieces of code that do not start like a function. */
 struct pieces {
 	VEC(struct cpython_range) v;
 	uint64_t function; /* excluded */
