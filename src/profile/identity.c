@@ -104,7 +104,7 @@ static bool ends(const char *s, size_t len, const char *with)
 
 /* --- names: what compilers and linkers add at the end --- */
 
-/* Of gcc's and clang's clones and parts of functions. Not those that are functions of their own:
+/* Of gcc's and clang's clones and parts of functions. Not the ones that are separate functions:
  * ".resume" of a coroutine, ".avx2" of one function for several processors. */
 static const char *const clones[] = {
 	".isra",     ".constprop", ".part",  ".cold",   ".hot",        ".warm",    ".unlikely",
@@ -432,7 +432,7 @@ static size_t version_word(const char *s, size_t len)
 }
 
 /* Returns the length of a version at s[at], with the separator before it: "-1.2.3", "@v1.2",
- * ".so" is none; 0 if there is none. A number right after a letter is a version only with a dot:
+ * ".so" is none; 0 if none exists. A number right after a letter is a version only with a dot:
  * "python3.11", not "base64". */
 static size_t version_at(const char *s, size_t len, size_t at)
 {

@@ -1,6 +1,6 @@
 /* profile/units.h: values of one quantity in one unit. Programs count the same in nanoseconds or
- * microseconds, bytes or kB: types that differ only in this are one. Times are kept in nanoseconds,
- * memory in bytes, which loses nothing. Units of metrics stay as they are. */
+ * microseconds, bytes or kB: types that differ only in this are one. Times are retained in
+ * nanoseconds, memory in bytes, which loses nothing. Units of metrics stay as they are. */
 #ifndef CRESSET_PROFILE_UNITS_H
 #define CRESSET_PROFILE_UNITS_H
 

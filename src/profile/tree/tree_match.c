@@ -29,7 +29,7 @@ struct match_group {
 struct nameless {
 	uint32_t binary; /* string, as in groups */
 	uint32_t func;   /* one of them */
-	/* By side: self values without names, those that are equal on both sides, and all. */
+	/* By side: self values without names, the ones that are equal on both sides, and all. */
 	double sum[2], equal[2], all[2];
 	uint32_t n, n_equal;
 	bool is_folded;
@@ -263,7 +263,7 @@ static size_t likeness(struct matcher *x, uint32_t newer, uint32_t older)
  * version. */
 struct match_class {
 	uint32_t part, first, n;
-	uint32_t set; /* the first class of those that are the same */
+	uint32_t set; /* the first class of the ones that are the same */
 	uint8_t sides;
 };
 struct match_member {
@@ -311,7 +311,7 @@ static void make_classes(struct matcher *x, const struct match_group *g, struct 
 	}
 }
 
-/* Returns the index of the only class that is on this side alone; UINT32_MAX: there is none or more
+/* Returns the index of the only class that is on this side alone; UINT32_MAX: none or more
  * than one. */
 static uint32_t only_class(const struct classes *c, uint8_t side)
 {
@@ -394,7 +394,7 @@ static void count_dirs(struct matcher *x)
 	x->has_dirs = true;
 }
 
-/* The directories in which two files have the same path; false if there is none. */
+/* The directories in which two files have the same path; false if none exists. */
 struct rename_dirs {
 	uint64_t a, b; /* hashes, in the order of size */
 };
@@ -638,7 +638,7 @@ static void fold_nameless(struct matcher *x, uint32_t n)
 	}
 }
 
-/* The functions that stand for a binary come last in names. */
+/* The functions that stand for a binary are last in names. */
 static void grow_by_folds(struct matcher *x, uint32_t n)
 {
 	struct tree_match *m = x->m;
@@ -677,7 +677,7 @@ static void stand_in(const struct matcher *x, uint32_t *of, uint32_t n)
 		of[i] = x->same[of[i]];
 }
 
-/* Replaces functions by those that stand for them. */
+/* Replaces functions by the ones that stand for them. */
 static void settle(struct matcher *x)
 {
 	struct tree_match *m = x->m;
