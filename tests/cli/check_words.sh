@@ -63,7 +63,11 @@ has "the hook refuses a commit" '"stuff" is not an imperative' "$(git commit -m 
 is "… and takes a good one" "$(git commit -qm "tools: add the check" 2>&1; git log --format=%s)" "tools: add the check"
 cd "$root" || exit 1
 
-if git merge-base --is-ancestor "$(sed -n "s/^SINCE = '\(.*\)'.*/\1/p" tools/check-words)" HEAD 2>/dev/null; then
+git -C "$dir" commit -q --no-verify --allow-empty -m "more stuff"
+has "subjects of a range" "more stuff" "$("$dir/tools/check-words" --subjects HEAD~1..HEAD)"
+has "subjects of new commits" "more stuff" "$(cd "$dir" && GIT_COMMITTER_DATE=2099-01-01T00:00:00Z git commit -q --no-verify --allow-empty --date 2099-01-01T00:00:00Z -m "more stuff" && tools/check-words --subjects)"
+is "… not of earlier ones" "$("$dir/tools/check-words" --subjects | wc -l)" 1
+if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	is "subjects of this tree's new commits" "$(tools/check-words --subjects 2>&1)" ""
 else
 	skip "subjects of this tree's new commits" "not in its repository"

@@ -271,7 +271,7 @@ function take(list) {
 	app.types = profiles.map((t) => ({ ...t, type: names.get(t.type) > 1 ? `${t.type}:${t.sample_type}` : t.type }));
 	app.metrics = list.filter(isMetric);
 }
-/** Says on every screen that the collector does not answer. */
+/** Shows on every screen that the collector does not respond. */
 function saySilent() {
 	const since = app.status.collector?.silent_since;
 	$('silent').hidden = !since;
