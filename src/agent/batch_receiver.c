@@ -222,7 +222,8 @@ static int take_batch(struct batch_receiver *k, const struct wire_batch *b, stru
 		return err_set(err, EPROTO, "empty batch from the collector");
 	if (k->held_until_ns)
 		return err_set(err, EPROTO,
-			       "batch from the collector before its last one was taken");
+			       "protocol error: batch from the collector before the previous one "
+			       "was acknowledged");
 	k->batch = *b;
 	return k->target.names_wait_ns ? hold_batch(k, err) : settle_batch(k, err);
 }

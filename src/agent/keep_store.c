@@ -18,7 +18,7 @@ static void read_metrics(struct profile *dict, const struct received_batch *b,
 	if (otlp_metrics_decode(b->metrics, b->metrics_bytes, dict, &m, &err) == 0)
 		otlp_metrics_points(&m, dict, points);
 	else
-		log_warn("metrics of the host are left out: %s", err.text);
+		log_warn("host metrics dropped: %s", err.text);
 	otlp_metrics_done(&m);
 }
 

@@ -278,7 +278,7 @@ static void say_up(struct sender *s)
 	uint64_t now_ns = clock_mono_ns();
 
 	if (s->down_since_ns)
-		log_info("%s takes batches again, after %llu s", s->http.url,
+		log_info("%s accepts batches again, after %llu s", s->http.url,
 			 (unsigned long long)((now_ns - s->down_since_ns) / 1000000000));
 	s->down_since_ns = 0;
 }
@@ -294,7 +294,7 @@ static void say_refused(struct sender *s, const struct reply *reply, uint64_t sa
 	s->refused_said_ns = now_ns;
 	if (!why)
 		reply_words(reply, &words);
-	log_warn("%s refuses a batch of %llu samples, which is lost: status %ld, %s", s->http.url,
+	log_warn("%s rejects a batch of %llu samples, now lost: status %ld, %s", s->http.url,
 		 (unsigned long long)samples, reply->status, why ? why : buf_cstr(&words));
 	buf_done(&words);
 }
@@ -320,7 +320,7 @@ static void say_partial(const struct sender *s, const struct reply *reply)
 	uint64_t rejected = reply_rejected(reply, &words);
 
 	if (rejected)
-		log_warn("%s left out %llu of a batch: %s", s->http.url,
+		log_warn("%s dropped %llu of a batch: %s", s->http.url,
 			 (unsigned long long)rejected, buf_cstr(&words));
 	else if (words.len)
 		log_warn("%s: %s", s->http.url, buf_cstr(&words));
@@ -393,8 +393,7 @@ static int halve(struct sender *s, const struct spool_entry *e, const struct rep
 static int begin_anew(struct sender *s, struct err *err)
 {
 	package_peer_forget(&s->peer);
-	log_warn("%s misses too many batches before this one, which were dropped: "
-		 "numbers start over, with another UUID",
+	log_warn("%s: gap in the batch sequence after drops; restarting under a new UUID",
 		 s->http.url);
 	return spool_start_over(s->spool, err);
 }
@@ -418,7 +417,7 @@ static int settle(struct sender *s, const struct spool_entry *e, struct package 
 		spool_want_key(s->spool);
 		return 0;
 	case DELIVERY_GZIP:
-		log_verbose("%s does not take zstd: gzip from here on", s->http.url);
+		log_verbose("%s does not accept zstd: using gzip", s->http.url);
 		s->peer.is_gzip = true;
 		return 0;
 	case DELIVERY_SPLIT:

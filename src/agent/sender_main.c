@@ -47,7 +47,7 @@ static void take_token(void *ctx, int fd)
 
 	close(fd);
 	if (n < 0) {
-		log_warn("cannot read the token: %s; it is unchanged", strerror(errno));
+		log_warn("cannot read the token: %s; keeping the previous one", strerror(errno));
 		return;
 	}
 	text[n] = '\0';
@@ -135,7 +135,7 @@ static int serve_spool(struct sending *s, const struct up_target *t, struct err 
 		symbols_thread_stop(s->symbols);
 	spool_status(s->spool, &left);
 	if (left.waiting)
-		log_info("%llu batches are in the spool and are sent at the next start",
+		log_info("%llu batches remain in the spool and are sent at the next start",
 			 (unsigned long long)left.waiting);
 	if (ended)
 		spool_close(s->spool);

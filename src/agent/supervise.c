@@ -192,7 +192,7 @@ static void take_control(struct supervisor *s, struct part *p, enum control what
 	if (what != CONTROL_READY || p->is_ready)
 		return;
 	p->is_ready = p->was_ready = true;
-	log_verbose("the %s runs as process %d", p->name, (int)p->pid);
+	log_verbose("the %s is process %d", p->name, (int)p->pid);
 	join(s);
 }
 
@@ -209,7 +209,7 @@ static void hear(struct supervisor *s, struct part *p)
 		p->heard++;
 	}
 	if (p->heard >= HEARD_MAX) {
-		log_warn("the %s writes too much and is killed", p->name);
+		log_warn("the %s sends too many control messages, killing it", p->name);
 		kill(p->pid, SIGKILL);
 	}
 	if (what == CONTROL_GONE || p->heard >= HEARD_MAX)
@@ -230,7 +230,7 @@ static void send_token(struct supervisor *s)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0) {
-		log_warn("cannot open %s: %s; the token is unchanged", path, strerror(errno));
+		log_warn("cannot open %s: %s; keeping the previous token", path, strerror(errno));
 		return;
 	}
 	if (s->parts[KEEPER].pid)

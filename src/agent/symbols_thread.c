@@ -121,7 +121,7 @@ static int judge(struct symbols_thread *s, long status, struct err *err)
 		return refused(s, status, err);
 	if (status == 400)
 		return err_set(err, EINVAL, "%s refuses it", s->http.url);
-	return err_set(err, EAGAIN, "%s does not take symbol tables now: status %ld", s->http.url,
+	return err_set(err, EAGAIN, "%s does not accept symbol tables now: status %ld", s->http.url,
 		       status);
 }
 
@@ -139,7 +139,7 @@ static int put(void *ctx, const uint8_t *id, size_t len, const struct buf *table
 	if (status == 200 || status == 201)
 		return 0;
 	if (status == 409)
-		return err_set(err, EEXIST, "another table is there");
+		return err_set(err, EEXIST, "it has another table");
 	if (status == 413)
 		return err_set(err, EFBIG, "the table is too large");
 	return judge(ctx, status, err);
@@ -154,7 +154,7 @@ static void back_off(struct symbols_thread *s, const struct err *err)
 	if (atomic_load(&s->http.is_over))
 		return;
 	if (!s->said_ns || now_ns >= s->said_ns + SAY_NS) {
-		log_warn("a symbol table is sent later: %s", err->text);
+		log_warn("sending a symbol table later: %s", err->text);
 		s->said_ns = now_ns;
 	}
 	http_thread_back_off(&s->http, s->retry_after_s);
@@ -257,8 +257,7 @@ void symbols_thread_set_peer(struct symbols_thread *s, bool is_cresset)
 	s->is_said |= says;
 	pthread_mutex_unlock(&s->http.lock);
 	if (says)
-		log_warn("%s is not a Cresset server: names are found on this machine",
-			 s->http.url);
+		log_warn("%s is not a Cresset server: symbolizing on this machine", s->http.url);
 	if (changed)
 		tell(s);
 }

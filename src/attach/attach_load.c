@@ -93,9 +93,9 @@ int attach_load(const struct attach_load *l, struct err *err)
 	if (rc == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
-			"the library is still being loaded: nothing is stopped, it may yet come");
+			"the library is still loading: nothing was stopped, it may finish later");
 	if (rc < 0)
-		return err_set(err, -rc, "the process has ended, or its memory of ours: %s",
+		return err_set(err, -rc, "the process ended, or its shared memory did: %s",
 			       strerror(-rc));
 	if (!w.handle)
 		return err_set(err, EIO, "the process cannot load the library: %s",

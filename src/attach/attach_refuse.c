@@ -47,14 +47,14 @@ const char *const gpu_attach_refusal_words[GPU_ATTACH_REFUSALS] = {
 
 /* The text after "process PID "; %s: the detail. */
 static const char *const texts[GPU_ATTACH_REFUSALS] = {
-	[GPU_ATTACH_GONE] = "is not there%s",
+	[GPU_ATTACH_GONE] = "does not exist%s",
 	[GPU_ATTACH_IS_THREAD] = "is a thread of process %s",
 	[GPU_ATTACH_KERNEL_THREAD] = "is a thread of the kernel%s",
 	[GPU_ATTACH_ZOMBIE] = "has ended, and waits for its parent%s",
 	[GPU_ATTACH_STOPPED] = "is stopped%s",
 	[GPU_ATTACH_UNINTERRUPTIBLE] =
 		"waits in the kernel and cannot be interrupted (vfork, or a disk)%s",
-	[GPU_ATTACH_TRACED] = "is traced already, by %s",
+	[GPU_ATTACH_TRACED] = "is already traced by %s",
 	[GPU_ATTACH_YOUNG] = "is too young: it may be about to run another program%s",
 	[GPU_ATTACH_SHARED_MEMORY] =
 		"shares its memory with its parent: it is about to run another program%s",
@@ -64,8 +64,7 @@ static const char *const texts[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_LIBC] = "has an unsupported C library%s",
 	[GPU_ATTACH_SECCOMP] = "filters its system calls (seccomp): it might be killed by ours%s",
 	[GPU_ATTACH_USER_NAMESPACE] = "is in another user namespace%s",
-	[GPU_ATTACH_PTRACE_SCOPE] =
-		"cannot be traced, nor can any: kernel.yama.ptrace_scope is 3%s",
+	[GPU_ATTACH_PTRACE_SCOPE] = "cannot be traced: kernel.yama.ptrace_scope is 3%s",
 	[GPU_ATTACH_PERMISSION] = "may not be traced by this user%s",
 	[GPU_ATTACH_LSM] = "may not be traced, by a security module: %s",
 	[GPU_ATTACH_NO_THREAD] = "has no thread that can be stopped safely: %s",
@@ -73,8 +72,8 @@ static const char *const texts[GPU_ATTACH_REFUSALS] = {
 	[GPU_ATTACH_FROZEN] = "is frozen by its cgroup%s",
 	[GPU_ATTACH_CHANGED] = "runs another program than when it was checked%s",
 	[GPU_ATTACH_SHADOW_STACK] =
-		"has shadow stacks: a thread could not be put right if we were killed%s",
-	[GPU_ATTACH_BUSY] = "is busy mapping memory: a thread of it would be held up%s",
+		"has shadow stacks: a thread could not be restored if cresset were killed%s",
+	[GPU_ATTACH_BUSY] = "is busy mapping memory: its thread would be blocked%s",
 };
 
 static const char *const hints[GPU_ATTACH_REFUSALS] = {
@@ -342,8 +341,8 @@ enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 	bool is_filtered = attach_status_read(getpid(), 0, &s) == 0 && s.seccomp;
 	snprintf(detail, sizeof detail, "%s%s%s%s", *modules ? modules : "not named by the kernel",
 		 *label ? ", which calls it " : "", label,
-		 is_filtered ? "; or by the filter of system calls that we are under, which has to "
-			       "allow ptrace and pidfd_getfd"
+		 is_filtered ? "; or by the seccomp filter of cresset, which must allow ptrace and "
+			       "pidfd_getfd"
 			     : "");
 	return attach_say(GPU_ATTACH_LSM, pid, detail, err);
 }

@@ -327,7 +327,7 @@ int attach_symbols_find(uint32_t pid, const struct gpu_attach_view *view,
 	if (!got.pthread_create || !got.pthread_detach || !got.dlopen || !got.munmap ||
 	    !got.errno_location || !got.shelter.system_call || !got.shelter.loop) {
 		attach_symbols_done(&got);
-		return err_set(err, ENOTSUP, "process %u has no C library that is known here", pid);
+		return err_set(err, ENOTSUP, "process %u has no supported C library", pid);
 	}
 	*out = got;
 	return 0;

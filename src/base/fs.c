@@ -115,7 +115,7 @@ int fs_unpack(struct buf *b, size_t max, struct err *err)
 		rc = unpack_step(u, &in, true, room ? plain.data + plain.len : &extra,
 				 room ? room : 1, &got, err);
 		if (rc >= 0 && got > 0 && room == 0)
-			rc = fs_too_large("the unpacked data", max, err);
+			rc = fs_too_large("the decompressed data", max, err);
 		else
 			plain.len += room ? got : 0;
 	}

@@ -51,7 +51,7 @@ static int rewrite_escape(struct rewrite *r, bool in_brackets)
 	if (!c)
 		return refuse(r, 1, "is the last character");
 	if (isalnum((unsigned char)c) || (in_brackets && strchr("]^-", c)))
-		return refuse(r, 2, "is not known here");
+		return refuse(r, 2, "is not supported");
 	/* The C library gives \< \> \' and \` a meaning. */
 	if (!in_brackets && !strchr("<>'`", c))
 		buf_addc(&r->out, '\\');
@@ -134,7 +134,7 @@ static int rewrite_open(struct rewrite *r)
 	struct pattern_group group;
 	size_t len = open_len(r->at, &group);
 	if (!len)
-		return refuse(r, 3, "is not known here");
+		return refuse(r, 3, "is not supported");
 	if (r->depth == PATTERN_MAX_DEPTH)
 		return refuse(r, 1, "is nested too deep");
 	r->opened++;

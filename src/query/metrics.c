@@ -105,8 +105,7 @@ static int settle(struct measuring *m, enum metric_reduction reduction, int64_t 
 	if (q->to_ns <= q->from_ns)
 		return err_set(m->err, EINVAL, "the range ends before it starts");
 	if (n > QUERY_MAX_STEPS) {
-		err_set(m->err, E2BIG, "there are more than %d steps in the range",
-			QUERY_MAX_STEPS);
+		err_set(m->err, E2BIG, "more than %d steps in the range", QUERY_MAX_STEPS);
 		return err_hint(m->err, "use longer steps, or a shorter range");
 	}
 	if (q->from_ns + n * step_ns > INT64_MAX)

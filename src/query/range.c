@@ -319,8 +319,7 @@ static int settle_axis(struct ranging *r, int64_t step_ns)
 		step_ns = round_down(sum_add(step_ns, window_ns - 1), window_ns);
 	__int128 n = (length + step_ns - 1) / step_ns;
 	if (n > QUERY_MAX_STEPS) {
-		err_set(r->err, E2BIG, "there are more than %d steps in the range",
-			QUERY_MAX_STEPS);
+		err_set(r->err, E2BIG, "more than %d steps in the range", QUERY_MAX_STEPS);
 		err_hint(r->err, "use longer steps, or a shorter range");
 		return -E2BIG;
 	}

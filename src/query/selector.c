@@ -246,7 +246,7 @@ static int parse_condition(struct parser *p)
 	struct condition c = { 0 };
 	struct err why = { 0 };
 	if (s->n_conditions == SELECTOR_MAX_CONDITIONS)
-		return parse_error(p, p->at, "there are too many conditions");
+		return parse_error(p, p->at, "too many conditions");
 	if (parse_label(p, &c.label) < 0)
 		return -EINVAL;
 	skip_blanks(p);
@@ -294,7 +294,7 @@ static int parse_all(struct parser *p)
 	if (*p->at == '{' && parse_conditions(p) < 0)
 		return -EINVAL;
 	skip_blanks(p);
-	return *p->at ? parse_error(p, p->at, "nothing is expected here") : 0;
+	return *p->at ? parse_error(p, p->at, "unexpected text") : 0;
 }
 
 int selector_parse(const char *text, struct selector **out, struct err *err)

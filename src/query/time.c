@@ -119,7 +119,7 @@ static int parse_unix(struct parser *p, int64_t *out_ns)
 	*out_ns = sum_mul(v, each);
 	if (each == SECOND_NS && skip(p, '.'))
 		*out_ns = sum_add(*out_ns, parse_fraction(p));
-	return *p->at ? time_error(p, p->at, "nothing is expected after the number") : 0;
+	return *p->at ? time_error(p, p->at, "unexpected text after the number") : 0;
 }
 
 /* --- RFC 3339 --- */

@@ -139,7 +139,7 @@ unsigned access_check(struct request *r, const char *authorization, struct err *
 	if (r->route->scope == SCOPE_NONE)
 		return 0;
 	if (!authorization || strncasecmp(authorization, bearer, strlen(bearer)) != 0)
-		return unauthorized(r, err, "a token is needed");
+		return unauthorized(r, err, "a token is required");
 	pthread_mutex_lock(&a->lock);
 	const struct token *found = tokens_find(&a->tokens, authorization + strlen(bearer));
 	if (found) {
@@ -148,13 +148,13 @@ unsigned access_check(struct request *r, const char *authorization, struct err *
 	}
 	pthread_mutex_unlock(&a->lock);
 	if (!found)
-		return unauthorized(r, err, "this token is not known");
+		return unauthorized(r, err, "unknown token");
 	connections_known(&r->server->connections, r->from);
 	struct tenant *tenant = tenants_find(r->server->tenants, token.tenant);
 	if (has_scope(&token, r->route->scope) && tenant) {
 		r->tenant = tenant;
 		return 0;
 	}
-	err_set(err, EACCES, "the token %s may not do this", token.id);
+	err_set(err, EACCES, "the token %s lacks the permission", token.id);
 	return 403;
 }

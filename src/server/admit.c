@@ -165,7 +165,7 @@ static unsigned find_route(struct request *r, const char *method, const char *pa
 	}
 	r->reply.allow = allow;
 	if (allow) {
-		err_set(err, EINVAL, "this takes %s only", allow);
+		err_set(err, EINVAL, "only %s is allowed", allow);
 		return 405;
 	}
 	err_set(err, ENOENT, "no such path: %.200s", path);
@@ -228,11 +228,11 @@ static unsigned expect_body(struct request *r, const struct heads *h, struct err
 		length = UINT64_MAX - 1;
 	if (length && !(r->route->takes & TAKES_BODY)) {
 		r->reply.closes = true;
-		err_set(err, EINVAL, "a body, where none is taken");
+		err_set(err, EINVAL, "unexpected request body");
 		return 400;
 	}
 	if (h->expect && strcasecmp(h->expect, "100-continue") != 0) {
-		err_set(err, EINVAL, "'%.60s' cannot be expected", h->expect);
+		err_set(err, EINVAL, "Expect: '%.60s' is not supported", h->expect);
 		return 417;
 	}
 	if (h->encoding)

@@ -23,7 +23,7 @@ int answer_detail_get(struct request *r, struct answer_detail *out, struct err *
 	uint64_t px;
 	int rc = request_u64(r, "px", 0, PX_MAX, &px, err);
 	if (rc == 0 && zoom && !px)
-		rc = err_set(err, EINVAL, "parameter zoom: without px everything is there");
+		rc = err_set(err, EINVAL, "parameter zoom needs px");
 	if (rc == 0 && zoom && tree_path_parse(zoom, &out->zoom, err) < 0)
 		rc = err_prefix(err, "parameter zoom");
 	if (rc < 0)

@@ -139,9 +139,8 @@ static unsigned unpack_body(struct request *r, struct err *err)
 				: strcasecmp(r->body.encoding, "zstd") == 0 ? UNPACK_ZSTD
 									    : UNPACK_NONE;
 	if (kind == UNPACK_NONE) {
-		err_set(err, EINVAL, "a body in Content-Encoding '%s' is not understood",
-			r->body.encoding);
-		err_hint(err, "gzip and zstd are");
+		err_set(err, EINVAL, "unsupported Content-Encoding '%s'", r->body.encoding);
+		err_hint(err, "supported: gzip and zstd");
 		return 415;
 	}
 	bool keep = kind == UNPACK_ZSTD && r->route->takes & TAKES_BATCH && r->heads.agent;

@@ -57,7 +57,7 @@ int body_read_profile(struct request *r, struct profile *p, const struct guard_l
 		return rc;
 	const struct format *format = detect(b);
 	if (!format) {
-		err_set(err, ENOTSUP, "the body is in no format that is known here");
+		err_set(err, ENOTSUP, "unknown format of the body");
 		return err_hint(err, "docs/formats.md lists the formats");
 	}
 	rc = input_open_memory(b->data, b->len, &in, err);

@@ -157,7 +157,7 @@ int query_params_query(struct query_params *a, struct request *r, struct err *er
 	int rc = query_params_source(a, r, err);
 	if (rc == 0 && !request_param(r, "q")) {
 		rc = err_set(err, EINVAL, "parameter q is missing: a selector, like cpu");
-		err_hint(err, "/api/v1/types lists the types there are");
+		err_hint(err, "/api/v1/types lists the types");
 	}
 	if (rc == 0)
 		rc = query_params_selector(a, "q", err);

@@ -56,7 +56,7 @@ int request_word(const struct request *r, const char *name, const char *const *w
 	}
 	for (i = 0; words[i]; i++)
 		buf_addf(&list, "%s%s", i ? ", " : "", words[i]);
-	err_set(err, EINVAL, "parameter %s: '%s' is not known", name, value);
+	err_set(err, EINVAL, "parameter %s: unknown value '%s'", name, value);
 	err_hint(err, "it is one of: %s", buf_cstr(&list));
 	buf_done(&list);
 	return -EINVAL;

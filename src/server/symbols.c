@@ -273,7 +273,7 @@ static int compare(struct symbols *s, const struct entry *e, const void *data, s
 	bool same = rc == 0 && b.len == n && memcmp(b.data, data, n) == 0;
 
 	buf_done(&b);
-	return same ? 0 : err_set(err, EEXIST, "there is another symbol table of this build id");
+	return same ? 0 : err_set(err, EEXIST, "another symbol table of this build id is stored");
 }
 
 static int make_room(struct symbols *s, uint64_t bytes, struct err *err)

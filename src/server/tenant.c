@@ -313,7 +313,7 @@ int tenants_add(struct tenants *t, const char *name, struct err *err)
 		return err_set(err, EINVAL, "a token has tenant %s, but this server has no tenants",
 			       name);
 	if (t->n == TENANTS_MAX)
-		return err_set(err, E2BIG, "there are more than %d tenants", TENANTS_MAX);
+		return err_set(err, E2BIG, "more than %d tenants", TENANTS_MAX);
 	int rc = t->opts->keep ? make_directory(t, err) : 0;
 	return rc ? rc : open_tenant(t, name, err);
 }

@@ -199,7 +199,7 @@ int token_create(const char *path, const struct token *wanted, struct buf *secre
 	if (rc == -ENOENT)
 		rc = 0;
 	if (rc == 0 && all.n == TOKENS_MAX)
-		rc = err_set(err, E2BIG, "%s has %d tokens: no more fit", path, TOKENS_MAX);
+		rc = err_set(err, E2BIG, "%s already has %d tokens, the maximum", path, TOKENS_MAX);
 	if (rc == 0)
 		rc = make_secret(&t, secret, err);
 	time_text(&created, (int64_t)(clock_wall_ns() / 1000000000 * 1000000000));

@@ -152,11 +152,11 @@ static unsigned check_store(const struct tenant *t, struct err *err)
 	if (t->ingest)
 		return 0;
 	if (t->data.file) {
-		err_set(err, EPERM, "a file is served here: nothing can be added");
+		err_set(err, EPERM, "this server serves a file: nothing can be added");
 		return 403;
 	}
 	err_set(err, EBUSY, "%s: nothing can be added",
-		t->is_full ? "the disk is full" : "the store is only read here");
+		t->is_full ? "the disk is full" : "the store is read-only in this process");
 	return t->wants_own ? 503 : 403;
 }
 

@@ -334,8 +334,8 @@ static void draw_table(struct ui *ui, const struct ui_places *places)
 	if (!ui->pane.table.shown.n)
 		grid_put(&ui->grid, places->body_y + 2, 2, ui->grid.cols - 4, GRID_PLAIN,
 			 ui->pane.table.rows.n
-				 ? "No name here matches the filter: / and Enter take it away."
-				 : "Nothing was seen yet.");
+				 ? "No name matches the filter; / and Enter remove it."
+				 : "No data yet.");
 }
 
 /* Describes the selected box. */
@@ -441,7 +441,7 @@ void ui_draw(struct ui *ui)
 		ui_draw_help(ui, &places);
 	else if (!ui->pane.view)
 		grid_put(&ui->grid, places.body_y + 1, 2, ui->grid.cols - 4, GRID_PLAIN,
-			 "Nothing was seen yet.");
+			 "No data yet.");
 	else if (ui->pane.view->kind == VIEW_TABLE)
 		draw_table(ui, &places);
 	else if (ui->pane.view->kind == VIEW_FLAME)

@@ -312,7 +312,7 @@ static void expand(struct ui *ui)
 		r = tui_table_at(&ui->pane.table, ui->tabs[ui->tab].selected);
 	bool is_same = !r || strcmp(ui->expanded, r->name) == 0;
 	if (!r && !*ui->expanded) {
-		ui_say(ui, "Callers are of functions: tab 1.");
+		ui_say(ui, "Callers are shown for functions: tab 1.");
 		return;
 	}
 	snprintf(ui->expanded, sizeof ui->expanded, "%s", is_same ? "" : r->name);

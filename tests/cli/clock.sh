@@ -57,7 +57,7 @@ for by in $years -$years; do
 	said "the clock was set back" $back
 	goes_on "$by s for a moment"
 done
-has "it reports the change" "nothing is deleted for its age in the next 24 h" "$(cat "$tmp/serve.err")"
+has "it reports the change" "nothing is deleted by age in the next 24 h" "$(cat "$tmp/serve.err")"
 stop
 
 # --- while it does not

@@ -183,7 +183,7 @@ fi
 objcopy --remove-section .note.cresset "$built/libcresset-cuda.so" "$dir/libcresset-cuda.so"
 list "${files[@]}"
 self "a library without a version" 6
-has "… reports it" "of no known version" "$(check libcresset-cuda.so detail)"
+has "… reports it" "of unknown version" "$(check libcresset-cuda.so detail)"
 echo text >"$dir/libcresset-cuda.so"
 self "a library that is none" 6
 strip -o "$dir/libcresset-cuda.so" "$built/libcresset-cuda.so"

@@ -82,7 +82,7 @@ is "… idle times come from readings" "$(idle "$page" | jq -c '[.devices[] | [.
 "$cresset" -q convert "$tmp/plain.cresset" --data "$tmp/plain"
 ends "… without readings" 0 query --data "$tmp/plain" --from start --to end wall -o "$page"
 is "… it has neither, and reports why" "$(notes "$page")" "$sums
-what ran on GPUs is known as sums over time only: the page does not show why GPUs were idle; exact times exist for the last hours: select those"
+GPU work is known as sums over time only: the page does not show why GPUs were idle; exact times exist for the last hours: select those"
 is "… and nothing of GPUs" "$(header "$page" | jq -c .gpu)" null
 ends "… ids neither" 0 query --data "$tmp/old" --from start --to end 'wall{pid="700"}' -o "$page"
 is "… is reported in the page" "$(notes "$page" | tail -1)" "part of the range has only sums of 10 s: without pid, tid, cpu and trace_id"

@@ -254,7 +254,7 @@ seq 300000 | sed 's/.*/a;b;& 1/' >"$tmp/wide"
 serve --data "$tmp/small" --memory 32M
 post 'api/v1/profiles?type=cpu' --data-binary "@$tmp/wide" >"$tmp/refused"
 is "a profile that needs more memory than a query" "$(code)" 413
-has "… is refused with the remedy" "in parts it fits" "$(cat "$tmp/refused")"
+has "… is refused with the remedy" "send it in parts" "$(cat "$tmp/refused")"
 head -100 "$tmp/wide" | post 'api/v1/profiles?type=cpu' --data-binary @- >/dev/null
 is "… a part of it is taken" "$(code)" 200
 stop

@@ -109,8 +109,8 @@ certificate one
 certificate two
 cp "$tmp/one.pem" "$tmp/cert.pem"
 cp "$tmp/one.key" "$tmp/cert.key"
-fails "no address for others" 2 "others could read everything" serve --data "$tmp/data" --listen 0.0.0.0:0
-fails "… without TLS" 2 "tokens could be read on their way" serve --data "$tmp/data" --listen 0.0.0.0:0 --tokens "$file"
+fails "no address for others" 2 "without tokens other hosts could read all data" serve --data "$tmp/data" --listen 0.0.0.0:0
+fails "… without TLS" 2 "without TLS tokens" serve --data "$tmp/data" --listen 0.0.0.0:0 --tokens "$file"
 fails "half of TLS" 2 "go together" serve --data "$tmp/data" --tls-cert "$tmp/cert.pem"
 fails "the wrong key" 2 "are not a TLS certificate and its key" serve --data "$tmp/data" --listen 127.0.0.1:0 --tls-cert "$tmp/one.pem" --tls-key "$tmp/two.key"
 serve --data "$tmp/data" --tokens "$file" --tls-cert "$tmp/cert.pem" --tls-key "$tmp/cert.key" --listen 0.0.0.0:0

@@ -102,7 +102,7 @@ before() { # FILE
 before store
 run_cresset query --data "$tmp/before" "${range[@]}" 'samples{}' -o - --format folded
 has "a store of before the first version is not read only" "inbox.db: made by an older cresset, format 1" "$errs"
-has "… with a remedy in the log" "start cresset on it once" "$errs"
+has "… with a remedy in the log" "open it once with write access" "$errs"
 serve --data "$tmp/before" --retention 36500d
 post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/null
 is "… a server continues with it" "$(cat "$tmp/code")" 200
@@ -112,7 +112,7 @@ is "… and new data" "$(pushed before new)" 9
 before waiting
 run_cresset serve --listen 127.0.0.1:0 --data "$tmp/before"
 has "batches of that version are not thrown away" "made by an older cresset, format 1, and batches wait in it: 1" "$errs"
-has "… with a remedy" "start the cresset that made it once more, and stop it" "$errs"
+has "… with a remedy" "start and stop the cresset that made it" "$errs"
 is "… and they are still there" "$(sqlite3 "$tmp/before/inbox.db" "SELECT (SELECT count(*) FROM batch), user_version FROM pragma_user_version")" "1|1"
 
 # --- today's files are those of the newest store above: one that changes needs a store of its own here

@@ -71,7 +71,7 @@ wait "$server" 2>/dev/null
 until_said "batches in the spool"
 "$progs/burn" "$me-second" 2 >/dev/null
 begin_server
-until_said "takes batches again"
+until_said "accepts batches again"
 until_stored "$me-second"
 near "data from the time without the server is there" "$(burnt "$me-second")" 198 40
 is "… and nothing twice" "$(burnt "$me-burner")" "$before"
@@ -111,8 +111,8 @@ until_said "status 401"
 holds "an unknown token is logged" grep -q "status 401" "$tmp/log"
 echo "$other" >"$tmp/token"
 kill -HUP "$always"
-until_said "takes batches again"
-holds "a new one is read on SIGHUP" grep -q "takes batches again" "$tmp/log"
+until_said "accepts batches again"
+holds "a new one is read on SIGHUP" grep -q "accepts batches again" "$tmp/log"
 
 # How much longer a second of CPU time takes here is how much longer the end may take.
 from=${EPOCHREALTIME/./}

@@ -109,7 +109,7 @@ is "a thread's number" "$(refusal "$(find /proc/$plain/task -mindepth 1 -maxdept
 start "$progs/attach_odd" trace $plain >/dev/null
 sleep 0.3
 is "traced" "$(refusal $plain)" traced
-holds "…the tracer is named" one_line $plain "is traced already, by .*attach_odd"
+holds "…the tracer is named" one_line $plain "is already traced by .*attach_odd"
 kill -9 "${pids[-1]}" # what it traces could not be waited for
 start "$progs/attach_odd" vfork >/dev/null
 sleep 0.1

@@ -128,7 +128,7 @@ kill -USR1 "${of[stopped]}"
 sleep 0.2
 is "nothing of the other one has changed" "$(tail -n1 "$tmp/stopped.out")" "0 attached, ok"
 up --gpu-attach "comm=\"filtered$$\"" --gpu-attach-force seccomp
-holds "the one with the filter, forced: it cannot load it, which is logged" until_log "attaching has failed: .* process cannot load the library"
+holds "the one with the filter, forced: it cannot load it, which is logged" until_log "attaching failed: .* process cannot load the library"
 holds "… and it lives" kill -0 "${of[filtered]}"
 sleep 1.2
 end_always
@@ -153,7 +153,7 @@ kill -HUP "$always"
 holds "another choice, read again: the next one" until_log "process ${of[late]} (late$$) has the GPU library now"
 helper=$(pgrep -P "$(half cresset-collect)" -x cresset-attach)
 kill -9 "$helper"
-holds "the attaching process is killed: this is logged" until_log "the process that attaches has ended"
+holds "the attaching process is killed: this is logged" until_log "the attach process has ended"
 until_state "${of[late]}" open
 play late
 sleep 1.2
@@ -200,10 +200,10 @@ refused 2 "selector, column 1: it is empty" --gpu-attach ''
 refused 2 "a value in quotes is missing" --gpu-attach 'comm=x'
 refused 2 "nothing is expected here" --gpu-attach '{}}'
 refused 2 "only labels and the name of a type are allowed" --gpu-attach 'pid="1"'
-refused 2 "programs are chosen by labels" --gpu-attach 'gpu-time{comm="x"}'
+refused 2 "select programs by labels" --gpu-attach 'gpu-time{comm="x"}'
 refused 2 "GPU time, which --gpu=off leaves out" --gpu-attach '{}' --gpu=off
 refused 2 "GPU time, which --gpu=0 leaves out" --gpu-attach '{}' --gpu=0
-refused 2 "is of --gpu-attach" --gpu-attach-force seccomp
+refused 2 "--gpu-attach-force needs --gpu-attach" --gpu-attach-force seccomp
 refused 2 "young" --gpu-attach '{}' --gpu-attach-force young
 mkdir "$tmp/bare"
 cp "$cresset" "$tmp/bare/cresset"

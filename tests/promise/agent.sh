@@ -43,7 +43,7 @@ wait "$server" 2>/dev/null
 until_said "batches in the spool"
 "$progs/burn" "$me-second" 2 >/dev/null
 begin_server
-until_said "takes batches again"
+until_said "accepts batches again"
 until_stored "$me-second"
 is_burnt "data recorded without the server arrives" "$me-second" 2
 is "… and nothing arrives twice" "$(burnt "$me-first")" "$before"

@@ -136,7 +136,7 @@ test('without anything that tells idle times it says that, too', () =>
 		assert.strictEqual(list.length, 2);
 		assert.match(
 			list[1],
-			/^what ran on GPUs is known as sums over time only: the page does not show why GPUs were idle/
+			/^GPU work is known as sums over time only: the page does not show why GPUs were idle/
 		);
 	}));
 for (const [name, how] of [

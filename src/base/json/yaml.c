@@ -40,9 +40,9 @@ static int take_key(struct reading *r, const yaml_event_t *e, struct level *l)
 	const char *key = (const char *)e->data.scalar.value;
 
 	if (e->type != YAML_SCALAR_EVENT)
-		return refuse(r, e, "a key has to be a word");
+		return refuse(r, e, "a key must be a word");
 	if (has_key(l->node, key))
-		return err_set(r->err, EINVAL, "%s:%zu: %s is here twice", r->name,
+		return err_set(r->err, EINVAL, "%s:%zu: %s is repeated", r->name,
 			       e->start_mark.line + 1, key);
 	l->key = arena_dup(r->arena, key, e->data.scalar.length);
 	return 0;
@@ -58,7 +58,7 @@ static int add(struct reading *r, const yaml_event_t *e, struct yaml *y)
 		return 0;
 	}
 	if (l->n++ == YAML_MAX_ENTRIES)
-		return refuse(r, e, "there are too many entries");
+		return refuse(r, e, "too many entries");
 	y->key = l->key;
 	l->key = NULL;
 	*l->tail = y;
@@ -92,7 +92,7 @@ static int on_text(struct reading *r, const yaml_event_t *e)
 	size_t len = e->data.scalar.length;
 
 	if (memchr(text, '\0', len))
-		return refuse(r, e, "there is a NUL in the text");
+		return refuse(r, e, "the text contains NUL");
 	if (waits_for_key(r))
 		return take_key(r, e, &r->levels[r->depth - 1]);
 	struct yaml *y = arena_zalloc(r->arena, sizeof *y);
@@ -105,9 +105,9 @@ static int on_text(struct reading *r, const yaml_event_t *e)
 static int on_open(struct reading *r, const yaml_event_t *e, enum yaml_kind kind)
 {
 	if (waits_for_key(r))
-		return refuse(r, e, "a key has to be a word");
+		return refuse(r, e, "a key must be a word");
 	if (r->depth == YAML_MAX_NESTING)
-		return refuse(r, e, "this is nested too deep");
+		return refuse(r, e, "nested too deep");
 	struct yaml *y = arena_zalloc(r->arena, sizeof *y);
 	y->kind = kind;
 	int rc = add(r, e, y);

@@ -12,7 +12,7 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };
 #define GLOBAL(member) .group = "Everywhere", .offset = offsetof(struct cmd_globals, member)
 const struct cmd_opt global_options[] = {
 	{ "q", "quiet", NULL, "errors only", OPT_FLAG, GLOBAL(quiet) },
-	{ "v", "verbose", NULL, "say more; -vv still more", OPT_COUNT, GLOBAL(verbose) },
+	{ "v", "verbose", NULL, "more messages; -vv: even more", OPT_COUNT, GLOBAL(verbose) },
 	{ NULL, "color", "WHEN", "colour: auto, always or never", OPT_ENUM, GLOBAL(color),
 	  .words = color_words, .def = "auto" },
 	{ NULL, "json", NULL, "tables as JSON", OPT_FLAG, GLOBAL(json) },
@@ -437,7 +437,7 @@ static int check_line(struct parser *p)
 		return -EINVAL;
 	}
 	if (g->json && !line->cmd->has_json)
-		return err_set(p->err, EINVAL, "%s prints no table: --json means nothing here",
+		return err_set(p->err, EINVAL, "%s prints no table: --json has no effect",
 			       line->cmd->name);
 	return 0;
 }

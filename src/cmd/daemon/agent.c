@@ -80,8 +80,8 @@ static int check_url(struct cmd_line *line, const struct agent_cmd_opts *o, bool
 	if (has_token && !o->insecure && str_starts(url, "http://") &&
 	    !listen_host_is_loopback(host))
 		return cmd_usage(line,
-				 "%s is not encrypted: whoever listens could read the token; "
-				 "use https://, or --insecure",
+				 "%s is not encrypted: the token could be intercepted; use "
+				 "https://, or --insecure",
 				 url);
 	return CMD_OK;
 }
@@ -113,7 +113,7 @@ static int add_labels(struct cmd_line *line, const struct str_list *labels, stru
 			return err_set(err, EINVAL, "--label '%s' must be KEY=VALUE", text);
 		const char *key = arena_dup(&line->arena, text, equals - text);
 		if (!always_add_label(a, key, equals + 1))
-			return err_set(err, EINVAL, "--label '%s' is one too many", text);
+			return err_set(err, EINVAL, "too many labels at --label '%s'", text);
 	}
 	return 0;
 }

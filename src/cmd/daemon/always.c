@@ -88,11 +88,11 @@ static int choose_finalize_attach(struct cmd_line *line, struct choose *c,
 		s = &c->attach.v[i];
 		status = add(line, "gpu-attach", attach->v[i], s);
 		if (status == CMD_OK && selector_type_text(*s))
-			status = cmd_usage(
-				line,
-				"option --gpu-attach: '%s' names a type: programs are chosen "
-				"by labels: 'comm=\"train\"'; all of them: '{}'",
-				attach->v[i]);
+			status =
+				cmd_usage(line,
+					  "option --gpu-attach: '%s' names a type: select programs "
+					  "by labels: 'comm=\"train\"'; all of them: '{}'",
+					  attach->v[i]);
 	}
 	return status;
 }
@@ -226,7 +226,7 @@ static int say(const struct obstacle *o, const char *path, uid_t uid, const char
 		err,
 		path[n] ? "let others enter it:  chmod o+x %.*s\nor choose another directory, "
 			  "like /var/lib/cresset"
-			: "it needs all rights there:  chmod u+rwx %.*s",
+			: "it needs full access:  chmod u+rwx %.*s",
 		n, path);
 }
 
@@ -299,12 +299,12 @@ static int settle_attach(struct cmd_line *line, const struct always_opts *o, str
 	int status = choose_finalize_attach(line, &a->choose, &o->gpu_attach);
 
 	if (status == CMD_OK && o->gpu_force.n && !o->gpu_attach.n)
-		status = cmd_usage(line,
-				   "--gpu-attach-force is of --gpu-attach, which is not there");
+		status = cmd_usage(line, "--gpu-attach-force needs --gpu-attach");
 	if (status != CMD_OK || !o->gpu_attach.n)
 		return status;
 	if (!(gpu_level_events(o->gpu) & COLLECT_GPU_INSIDE))
-		return cmd_usage(line, "--gpu-attach is for GPU time, which --gpu=%s leaves out",
+		return cmd_usage(line,
+				 "--gpu-attach is for GPU time, which --gpu=%s does not record",
 				 gpu_level_words[o->gpu]);
 	if (!gpu_library_path(cuda_attach_library.name, a->gpu_library, &err))
 		return CMD_OK;
@@ -394,10 +394,11 @@ static int give_away(const struct up_opts *up, const char *process, struct err *
 	const char *dir = up->data_dir;
 
 	if (!is_empty(dir)) {
-		err_set(err, EACCES, "%s is root's and not empty: the %s is not root", dir,
+		err_set(err, EACCES,
+			"%s belongs to root and is not empty: the %s does not run as root", dir,
 			process);
-		return err_hint(err, "if it is ours:  chown -R %u:%u %s", (unsigned)up->uid,
-				(unsigned)up->gid, dir);
+		return err_hint(err, "if it belongs to cresset:  chown -R %u:%u %s",
+				(unsigned)up->uid, (unsigned)up->gid, dir);
 	}
 	if (chmod(dir, 0700) ||
 	    chown(dir, up->uid, up->gid)) /* in this order: chmod needs it to be ours */
@@ -435,10 +436,10 @@ static int refuse_foreign(const char *dir, uid_t owner, const struct always_dir 
 {
 	char words[64];
 
-	err_set(err, EACCES, "%s: belongs to %s, who could read what all users run here", dir,
+	err_set(err, EACCES, "%s: belongs to %s, who could read the profiles of all users", dir,
 		store_user_words(owner, words));
-	return err_hint(err, "choose a directory that is not there yet; or accept it:  --%s %s",
-			how->option, always_dir_words[ALWAYS_DIR_FOREIGN]);
+	return err_hint(err, "choose a new directory, or accept it:  --%s %s", how->option,
+			always_dir_words[ALWAYS_DIR_FOREIGN]);
 }
 
 static int refuse_open(const char *dir, mode_t mode, const struct always_dir *how, struct err *err)
@@ -606,7 +607,7 @@ static int take(struct reading *r, const struct yaml *y)
 	if (key == KEY_SOURCES)
 		return take_sources(r, y);
 	if (y->kind != YAML_TEXT || y->is_null)
-		return refuse(r, y, "has to be a text; an empty one is ''");
+		return refuse(r, y, "must be a text; an empty one is ''");
 	if (key == KEY_ACTION)
 		return take_action(r, y);
 	const char **texts[KEYS] = {
@@ -622,7 +623,7 @@ static int take(struct reading *r, const struct yaml *y)
 static int read_rule(const struct yaml *y, const char *file, struct relabel *to, struct err *err)
 {
 	struct reading r = { .file = file, .err = err };
-	int rc = y->kind == YAML_MAPPING ? 0 : refuse(&r, y, "rules are keys and values");
+	int rc = y->kind == YAML_MAPPING ? 0 : refuse(&r, y, "a rule is keys and values");
 
 	for (const struct yaml *kid = y->kids; kid && !rc; kid = kid->next)
 		rc = take(&r, kid);

@@ -115,8 +115,8 @@ extern const char *const always_dir_words[];
 	KERNEL_BTF_OPTION(T, always.collect.sampler.kernel.btf_file)
 #define ALWAYS_DIR_FORCE(T, name, title) \
 	{ NULL, name, "WHY,...", \
-	  "with a directory that is refused else: open: others may enter it; foreign: it is " \
-	  "another user's, who can read what all users here run", \
+	  "accept a directory that is otherwise refused: open: other users may enter it; " \
+	  "foreign: another user owns it and can read the profiles of all users", \
 	  OPT_CHOICES, .group = title, .offset = offsetof(struct T, always.dir_force), \
 	  .words = always_dir_words }
 #define ALWAYS_CONFIG(T) \

@@ -68,7 +68,7 @@ int store_user_find(struct store_user *out, struct err *err)
 		"are taken",
 		STORE_UID_FIRST, STORE_UID_FIRST + STORE_UIDS - 1);
 	return err_hint(err,
-			"make one:  useradd --system --user-group --no-create-home " STORE_USER);
+			"create one:  useradd --system --user-group --no-create-home " STORE_USER);
 }
 
 const char *store_user_words(uid_t uid, char words[64])
@@ -171,7 +171,7 @@ static int take_over(const char *dir, int fd, uid_t nobody, struct err *err)
 		return 1;
 	err_set(err, -rc,
 		"%s: cannot change owner; still owned by nobody, as which other programs run: %s",
-		dir, rc == -EBUSY ? "another process writes it" : strerror(-rc));
+		dir, rc == -EBUSY ? "another process writes to it" : strerror(-rc));
 	return err_hint(err, "once nothing uses it:  chown -R %u:%u %s", (unsigned)t.to.uid,
 			(unsigned)t.to.gid, dir);
 }

@@ -122,11 +122,11 @@ static void say_attach(struct check *c)
 	c->state = CHECK_LIMITED;
 	snprintf(c->detail, sizeof c->detail,
 		 why == GPU_ATTACH_PTRACE_SCOPE
-			 ? "no program that runs can get the library: kernel.yama.ptrace_scope is 3"
-			 : "programs of other users cannot get the library while they run");
+			 ? "running programs cannot get the library: kernel.yama.ptrace_scope is 3"
+			 : "running programs of other users cannot get the library");
 	snprintf(c->remedy, sizeof c->remedy,
 		 why == GPU_ATTACH_PTRACE_SCOPE
-			 ? "give it to programs that start: " CUDA_INJECTION_VARIABLE
+			 ? "set it for new programs: " CUDA_INJECTION_VARIABLE
 			 : "run as root, or with CAP_SYS_PTRACE");
 }
 

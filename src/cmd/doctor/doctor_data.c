@@ -102,7 +102,7 @@ static void add_totals(struct buf *b, const struct store_check *c)
 	if (c->lost_rows) {
 		buf_adds(b, "\nlost:   ");
 		fmt_count(b, c->lost_rows);
-		buf_adds(b, " rows of batches that wait: their stack or series is not there");
+		buf_adds(b, " rows of pending batches: their stack or series is missing");
 	}
 	buf_adds(b, "\n\n");
 }
@@ -112,7 +112,7 @@ static void add_modes(struct buf *b, const char *dir, const struct store_modes *
 {
 	if (m->mended)
 		buf_addf(b,
-			 "mended: others could read %u file%s; only the owner and group may now\n",
+			 "fixed:  others could read %u file%s; only the owner and group can now\n",
 			 m->mended, m->mended == 1 ? "" : "s");
 	if (m->left)
 		buf_addf(b,

@@ -110,7 +110,7 @@ static void add_jit(struct buf *b, const struct term *term, const struct inspect
 		return;
 	buf_addc(b, ' ');
 	term_check(b, term, in->has_perf_map ? CHECK_OK : CHECK_LIMITED);
-	buf_adds(b, " code made at run time, ");
+	buf_adds(b, " generated code, ");
 	fmt_bytes(b, in->jit_bytes);
 	add_field(b, "names");
 	buf_addf(b, "%s%s", in->has_perf_map ? "" : "no ", in->perf_map);
@@ -165,7 +165,7 @@ static bool has_spans(const struct inspected_context *c)
 static const char *variable_words(const struct inspected_context *c)
 {
 	return c->variable_errno == EAGAIN       ? "not placed by the dynamic linker yet"
-	       : c->variable_errno               ? "placed in a way that is not known here"
+	       : c->variable_errno               ? "placed in an unsupported way"
 	       : c->recipe.place == TRACE_STATIC ? "in the static block"
 						 : "in a block of its library's";
 }
@@ -175,7 +175,7 @@ static void add_threads(struct buf *b, const struct inspected_context *c)
 	add_field(b, "traces");
 	if (*c->says.threads) {
 		add_text(b, c->says.threads);
-		buf_adds(b, process_context_has_threads(&c->says) ? "" : " (not known here)");
+		buf_adds(b, process_context_has_threads(&c->says) ? "" : " (not supported)");
 	} else {
 		buf_adds(b, "the process does not publish the spans of its threads");
 	}
@@ -190,8 +190,7 @@ static void add_threads(struct buf *b, const struct inspected_context *c)
 static void add_context(struct buf *b, const struct term *term, const struct inspected_context *c)
 {
 	if (!c->is_there && !c->variable_in) {
-		buf_adds(b, " it publishes no context of OpenTelemetry: no service, and no "
-			    "spans of traces\n");
+		buf_adds(b, " no OpenTelemetry process context: no service, and no trace spans\n");
 		return;
 	}
 	buf_addc(b, ' ');

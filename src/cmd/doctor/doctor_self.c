@@ -118,7 +118,7 @@ static void say_bad_lines(struct self *s)
 	char more[48] = "";
 
 	if (c->bad_lines > 1)
-		snprintf(more, sizeof more, ", nor are %zu more,", c->bad_lines - 1);
+		snprintf(more, sizeof more, ", and %zu more,", c->bad_lines - 1);
 	remedy(add(s, "files", CHECK_MISSING, "line %zu is not as sha256sum writes it%s in %s",
 		   c->first_bad, more, s->list),
 	       again);
@@ -138,14 +138,14 @@ static void say_list(struct self *s)
 		remedy(add(s, "files", CHECK_MISSING, "%s names no file", s->list), again);
 		end_with(s, CMD_BAD_INPUT);
 	} else if (c->wrong) {
-		remedy(add(s, "files", CHECK_MISSING, "%zu of %zu are not as in %s", c->wrong,
+		remedy(add(s, "files", CHECK_MISSING, "%zu of %zu differ from %s", c->wrong,
 			   c->files.n, s->list),
 		       again);
 	} else if (!c->has_program) {
-		add(s, "files", CHECK_LIMITED, "%zu, but not this program, as in %s", c->files.n,
+		add(s, "files", CHECK_LIMITED, "%zu match %s, but not this program", c->files.n,
 		    s->list);
 	} else {
-		add(s, "files", CHECK_OK, "%zu as in %s", c->files.n, s->list);
+		add(s, "files", CHECK_OK, "%zu match %s", c->files.n, s->list);
 		s->verified = true;
 	}
 }
@@ -184,7 +184,7 @@ static void say_gpu_library(struct self *s)
 	int fd = open_gpu_library(s);
 
 	if (fd == -ENOENT) {
-		remedy(add(s, name, CHECK_LIMITED, "not there: no GPU time of programs"), again);
+		remedy(add(s, name, CHECK_LIMITED, "missing: no GPU time of programs"), again);
 		return;
 	}
 	if (fd < 0) {
@@ -202,7 +202,7 @@ static void say_gpu_library(struct self *s)
 	remedy(*version ? add(s, name, CHECK_MISSING, "of version %s, but this program is of %s",
 			      version, CRESSET_VERSION)
 			: add(s, name, CHECK_MISSING,
-			      "of no known version, but this program is of %s", CRESSET_VERSION),
+			      "of unknown version, but this program is of %s", CRESSET_VERSION),
 	       again);
 	end_with(s, CMD_BAD_INPUT);
 }
@@ -218,7 +218,7 @@ static const struct late_library {
 	{ "HTTP server",
 	  { MHD_LIBRARY },
 	  "without it up and serve do not start: install GNU libmicrohttpd, or use the program of "
-	  "a release, which has it inside",
+	  "a release, which includes it",
 	  CHECK_MISSING,
 	  true },
 	{ "TLS",
@@ -281,10 +281,10 @@ static void add_text(struct buf *b, const struct cmd_line *line, const struct se
 	add_files(b, term, s, line->globals.verbose);
 	buf_addc(b, '\n');
 	term_paint(b, term->color_out, PAINT_BOLD,
-		   !is_sound(s)  ? "something is wrong with this installation"
-		   : s->verified ? "this program and its files are as " CHECKSUMS_NAME " has them"
-				 : "nothing is known to be wrong, but this program was not "
-				   "compared with its release");
+		   !is_sound(s) ? "something is wrong with this installation"
+		   : s->verified
+			   ? "this program and its files are as " CHECKSUMS_NAME " has them"
+			   : "no errors found, but this program was not compared with its release");
 	buf_addc(b, '\n');
 	term_fit(term, b);
 }

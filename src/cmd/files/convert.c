@@ -72,7 +72,7 @@ static void note_negative(const struct outputs *outputs, const struct profile *p
 		 part.n, part.n_all, profile_str(p, t->name), buf_cstr(&sum));
 	for (size_t i = 0; i < outputs->n; i++)
 		if (outputs->v[i].format->no_negative)
-			log_warn("%s: they are left out, as %s has no values below zero",
+			log_warn("%s: dropped, because %s has no values below zero",
 				 outputs->v[i].path, outputs->v[i].format->name);
 	buf_done(&sum);
 }

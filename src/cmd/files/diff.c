@@ -291,8 +291,8 @@ static int compare(struct comparison *c)
 	c->table.diff = c->diff;
 	c->table.min_growth = c->opts->min_change.v;
 	if (c->diff->period_missing && opts.norm != DIFF_SHARE)
-		log_warn("one of the files does not say how much a sample stands for: both are "
-			 "taken to be sampled alike");
+		log_warn("one of the files has no sampling period: assuming that both have the "
+			 "same");
 	return CMD_OK;
 }
 

@@ -147,7 +147,7 @@ static int settle_time(const struct import *im, const char *path, struct profile
 		return 0;
 	if (!name_time(path, &ns) && !im->opts->at) {
 		err_set(err, ENODATA, "%s: no timestamp in the file or its name", path);
-		return err_hint(err, "say when it was with --at 2026-11-21T10:15:00Z");
+		return err_hint(err, "give its time with --at 2026-11-21T10:15:00Z");
 	}
 	p->meta.start_wall_ns = ns;
 	p->meta.start_mono_ns = first_ns;
@@ -317,7 +317,7 @@ static void say(const struct import *im, uint64_t expired)
 		 buf_cstr(&points));
 	buf_done(&points);
 	if (im->known)
-		log_info("%" PRIu64 " %s there already: nothing changes by %s", im->known,
+		log_info("%" PRIu64 " %s imported before: %s adds nothing", im->known,
 			 im->known == 1 ? "was" : "were", im->known == 1 ? "it" : "them");
 	if (expired)
 		log_warn("%" PRIu64

@@ -116,7 +116,7 @@ static int unknown_ending(const char *path)
 		err_set(&err, EINVAL, "-o - needs --format");
 	else
 		err_set(&err, EINVAL, "unknown format: '%s' has no known file name ending", path);
-	err_hint(&err, names ? "formats: %s" : "endings: %s; or say --format NAME",
+	err_hint(&err, names ? "formats: %s" : "endings: %s; or use --format NAME",
 		 buf_cstr(&list));
 	buf_done(&list);
 	return cmd_fail(CMD_USAGE, &err);
@@ -282,8 +282,7 @@ static int write_one(struct output *o, struct profile *p, const struct format_wr
 	double min_width_px;
 	int rc = write_format(o, p, opts, &min_width_px, err);
 	if (rc == 0 && min_width_px > opts->min_width_px)
-		log_info("%s: frames narrower than %g pixels are drawn as one rest", o->path,
-			 min_width_px);
+		log_info("%s: frames narrower than %g pixels are merged", o->path, min_width_px);
 	if (rc == 0)
 		rc = out_commit(&o->out, err);
 	else

@@ -150,7 +150,7 @@ static int fail(const struct gpu_now *now)
 
 	if (now->status.state == GPU_FAILED && gpu_env().script) {
 		err_set(&err, EBADMSG, "%s", now->status.words);
-		err_hint(&err, "CRESSET_GPU_SCRIPT names a file that plays GPUs");
+		err_hint(&err, "CRESSET_GPU_SCRIPT names a file that simulates GPUs");
 		return cmd_fail(CMD_BAD_INPUT, &err);
 	}
 	if (now->status.state == GPU_FAILED)

@@ -26,7 +26,7 @@ int gpu_library_path(const char *name, char path[GPU_LIBRARY_PATH_MAX], struct e
 		if (access(path, F_OK) == 0)
 			return 0;
 	}
-	err_set(err, ENOENT, "%s is not there", name);
+	err_set(err, ENOENT, "%s does not exist", name);
 	return err_hint(err, "searched the directory of this program and ../lib/cresset from "
 			     "there\n--library FILE names another place");
 }

@@ -92,7 +92,7 @@ static void add_window(struct buf *b, const struct ring_state_now *now, uint64_t
 	} else if (!now->closed_ns) {
 		buf_adds(b, "none yet");
 	} else {
-		buf_adds(b, "the last one ended ");
+		buf_adds(b, "the last window ended ");
 		add_since(b, now_ns, now->closed_ns);
 		buf_adds(b, " ago, after ");
 		add_since(b, now->closed_ns, now->opened_ns);
@@ -110,7 +110,7 @@ static void add_reader(struct buf *b, const struct found *f)
 		return;
 	}
 	if (!f->program->reader) {
-		buf_adds(b, "one that cannot be seen from here\n");
+		buf_adds(b, "one in another namespace\n");
 		return;
 	}
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", f->program->reader);
@@ -140,7 +140,7 @@ static void add_counts(struct buf *b, const struct ring_state_now *now)
 static void add_probes(struct buf *b, const struct found *f)
 {
 	if (!f->probes_known)
-		buf_adds(b, "  probes    not known: its memory may not be read\n");
+		buf_adds(b, "  probes    unknown: its memory is not readable\n");
 	else if (!f->probed)
 		buf_addf(b, "  probes    none, in %" PRIu32 " places of GPU libraries\n",
 			 f->places);

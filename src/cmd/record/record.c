@@ -81,8 +81,8 @@ static const struct cmd_opt record_options[] = {
 	  WHAT(collect.sampler.max_depth), .def = OPT_DEF(SAMPLER_MAX_DEPTH), .min = 1,
 	  .max = SAMPLER_MAX_DEPTH },
 	{ NULL, "unwind", "HOW",
-	  "fp: frame pointers; dwarf: unwind tables, or fail; auto: unwind tables, else frame "
-	  "pointers",
+	  "fp: frame pointers; auto: unwind tables, else frame pointers; dwarf: as auto, but fail "
+	  "without tables",
 	  OPT_ENUM, WHAT(collect.sampler.unwind), .words = unwind_words, .def = "auto" },
 	{ NULL, "python-native", "HOW",
 	  "frames of the interpreter between Python frames: fold, show", OPT_ENUM,

@@ -12,7 +12,7 @@
 	ROW("cpu", "where CPU time goes", COLLECT_CPU) \
 	ROW("off-cpu", "where threads wait, and how long", COLLECT_OFF_CPU) \
 	ROW("sched-wait", "runnable but not running", COLLECT_SCHED_WAIT) \
-	ROW("wall", "running and waiting together, for a GPU too", COLLECT_WALL) \
+	ROW("wall", "all time: running, waiting, and waiting for a GPU", COLLECT_WALL) \
 	ROW("page-fault", "stacks that grow a process", 0) \
 	ROW("alloc", "memory allocations", 0) \
 	ROW("inuse", "memory in use", 0) \

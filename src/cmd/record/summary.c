@@ -102,8 +102,7 @@ static void add_waits(struct buf *b, const struct summary *s)
 		return;
 	buf_adds(b, "  waits  more than --max-rate: ");
 	fmt_count(b, st->waits_sampled);
-	buf_adds(b,
-		 " shorter ones were left out and others weigh more; times of threads are exact\n");
+	buf_adds(b, " shorter ones were skipped and others weigh more; thread times are exact\n");
 }
 
 static void add_gpu_count(struct buf *b, uint64_t n, const char *what)

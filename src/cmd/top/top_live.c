@@ -478,7 +478,7 @@ static int live_take(struct feed *base, bool with_waits, struct feed_take *out, 
 				   .lost = f->stats.lost };
 	top_gpus_look(&f->gpus, out->gpus, sizeof out->gpus);
 	if (collect_targets_gone(f->collector))
-		snprintf(out->note, sizeof out->note, "All that was watched has ended.");
+		snprintf(out->note, sizeof out->note, "All recorded processes have ended.");
 	else
 		note_missing(f, out);
 	take_costs(f, now_ns, out);

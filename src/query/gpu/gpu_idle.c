@@ -295,7 +295,7 @@ static void settle_devices(struct idle_build *b)
 int idle_nothing_known(const struct gpu_idle *g, struct err *err)
 {
 	if (g->exact_from_ns) {
-		err_set(err, ENODATA, "what ran on GPUs is known as sums over time only");
+		err_set(err, ENODATA, "GPU work is known as sums over time only");
 		return err_hint(err, "exact times exist for the last hours: select those");
 	}
 	err_set(err, ENODATA, "no GPU work or readings");

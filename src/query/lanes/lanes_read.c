@@ -165,8 +165,7 @@ static int check_size(struct lanes_work *w)
 	uint64_t bytes = vec_size_bytes(&w->rows) + vec_size_bytes(&w->sums) +
 			 stack_facts_bytes(&w->facts) + w->keys.arena.total;
 	if (w->keys.all.n > LANES_MAX_KEYS) {
-		err_set(w->err, E2BIG, "there are more than %d lanes by these labels",
-			LANES_MAX_KEYS);
+		err_set(w->err, E2BIG, "more than %d lanes by these labels", LANES_MAX_KEYS);
 		err_hint(w->err, "use labels with fewer values");
 		return -E2BIG;
 	}

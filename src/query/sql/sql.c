@@ -261,7 +261,7 @@ static int check_text(struct sql *sql, const char *text, struct err *err)
 		return err_set(err, EINVAL, "SQL: empty statement");
 	if (!is_word(first, "SELECT") && !is_word(first, "WITH") && !is_word(first, "VALUES"))
 		return column_error(err, "SQL", text, first,
-				    "only SELECT, WITH ... SELECT and VALUES are run here");
+				    "only SELECT, WITH ... SELECT and VALUES are allowed");
 	sql_growth_of(text, &growth);
 	if (growth.copies > SQL_MAX_EXPANSION)
 		return err_set(err, E2BIG, "SQL: the parts of WITH use each other too many times");

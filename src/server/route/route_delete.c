@@ -77,7 +77,7 @@ void handle_delete(struct request *r)
 	struct err err = { 0 };
 	uint64_t rows = 0;
 	if (!s) {
-		err_set(&err, EPERM, "this is only read here: nothing can be deleted");
+		err_set(&err, EPERM, "the data is read-only: nothing can be deleted");
 		reply_error(r, 403, &err);
 		return;
 	}

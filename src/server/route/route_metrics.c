@@ -212,8 +212,7 @@ static void put_refused(struct buf *b, const struct numbers *n)
 {
 	const struct sender_refusals *r = &n->senders.counts.refused;
 
-	metric(b, "cresset_ingest_refused", "counter", NULL,
-	       "Requests that brought something and were refused, by status.");
+	metric(b, "cresset_ingest_refused", "counter", NULL, "Refused uploads, by status.");
 	for (int k = 0; k < SENDER_STATUSES && r->v[k].n; k++) {
 		put_tenant(b, "cresset_ingest_refused", "_total", n->tenant);
 		buf_addf(b, ",code=\"%u\"} %llu\n", r->v[k].status, (unsigned long long)r->v[k].n);

@@ -134,7 +134,7 @@ void handle_push(struct request *r)
 		rc = add_labels(r, p, &err);
 	if (rc < 0) {
 		if (rc == -ENOMEM)
-			err_hint(&err, "in parts it fits; --memory of the server sets the limit");
+			err_hint(&err, "send it in parts; --memory of the server sets the limit");
 		upload_refuse(a, status_of(rc), &err);
 		return;
 	}
@@ -146,7 +146,7 @@ void handle_push(struct request *r)
 	metric_samples_add_readings(p, &at, &a->points);
 	a->rejected = a->news.rejected = p->readings.n_points - a->points.n;
 	if (a->rejected)
-		buf_addf(&a->why, "%llu readings beyond the %d that one request takes",
+		buf_addf(&a->why, "%llu readings beyond the limit of %d per request",
 			 (unsigned long long)a->rejected, METRIC_MAX_BATCH_POINTS);
 	a->reply = reply_push;
 	upload_commit(a);

@@ -22,7 +22,8 @@ static bool find(struct request *r, uint8_t *id, size_t *len)
 	if (*len && r->tenant->symbols)
 		return true;
 	if (!*len) {
-		err_set(&err, EINVAL, "a build id is 2 to %d digits of 0-9a-f, an even number",
+		err_set(&err, EINVAL,
+			"a build id has 2 to %d hexadecimal digits (0-9a-f), an even number",
 			2 * BUILD_ID_MAX);
 		reply_error(r, 400, &err);
 		return false;

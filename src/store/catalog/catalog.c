@@ -158,7 +158,7 @@ static int load_tables(struct catalog *c, struct err *err)
 	/* Each series must have the number it was written with. */
 	for (size_t i = 0; rc == 0 && i < reader.series.v.n; i++)
 		if (reader.series.v.v[i] != i)
-			rc = err_set(err, EBADMSG, "%s: a series is there twice", db_path(c->db));
+			rc = err_set(err, EBADMSG, "%s: a series is duplicated", db_path(c->db));
 	if (rc == 0)
 		rc = catalog_read_taken(c, &reader, err);
 	chunk_reader_done(&reader);

@@ -149,8 +149,8 @@ static void say_storm(struct catalog *c, const struct profile *p, const struct l
 	for (int k = 0; k < OWNER_KEYS; k++)
 		texts[k] = texts[k] ? texts[k] : "";
 	err_set(&c->shares.news, ENOSPC,
-		"program %s of user %s%s%s has more series than its share: further names of it "
-		"are [other]",
+		"program %s of user %s%s%s has more series than its share: further names become "
+		"[other]",
 		texts[OWNER_EXECUTABLE], texts[OWNER_USER], *texts[OWNER_HOST] ? " on " : "",
 		texts[OWNER_HOST]);
 	err_hint(&c->shares.news, "its threads have many names; see --max-series");

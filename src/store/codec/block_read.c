@@ -154,7 +154,7 @@ static int read_sums(struct cur *in, uint8_t flags, uint32_t max_stack, struct b
 		return block_bad(err, "more stacks than it has bytes for");
 	make_room(s, n, flags & BLOB_WEIGHTED);
 	if (!read_ids(in, n, max_stack, (uint64_t *)s->total, s->stack))
-		return block_bad(err, "a stack that is not there");
+		return block_bad(err, "a missing stack");
 	if (!read_totals(in, n, flags, s->total))
 		return block_bad(err, "no total of a stack");
 	s->n = n;

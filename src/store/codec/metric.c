@@ -180,7 +180,7 @@ int metric_decode(const void *data, size_t len, struct metric_points *points, st
 	vec_reserve(points, points->n + n);
 	struct bit_reader r = { in.p, cur_left(&in), 0 };
 	if (n ? !get_points(&r, unit, n, points) : cur_left(&in) > 0)
-		return err_set(err, EBADMSG, "damaged metric block: it ends, or ought to");
+		return err_set(err, EBADMSG, "damaged metric block: wrong length");
 	points->n += n;
 	return 0;
 }

@@ -134,7 +134,7 @@ static void say_set(struct store *s, struct err *words)
 	err_set(words, EINVAL, "%s: the clock was set %s by %" PRId64 " h %" PRId64 " min", s->dir,
 		minutes < 0 ? "back" : "ahead", (minutes < 0 ? -minutes : minutes) / 60,
 		(minutes < 0 ? -minutes : minutes) % 60);
-	err_hint(words, "nothing is deleted for its age in the next 24 h that the machine is up");
+	err_hint(words, "nothing is deleted by age in the next 24 h of uptime");
 	s->moved_ns = 0;
 }
 

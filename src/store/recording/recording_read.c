@@ -156,9 +156,7 @@ static int open_unfinished(struct recording_reader *r, const char *path, struct 
 
 	r->unfinished = true;
 	if (rc == -EACCES || rc == -ENOENT || rc == -EROFS)
-		err_hint(err,
-			 "it was never finished: copy it, with %s-wal, to a directory that can be "
-			 "written to",
+		err_hint(err, "it is unfinished: copy it, with %s-wal, to a writable directory",
 			 path);
 	return rc;
 }

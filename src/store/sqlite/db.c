@@ -97,9 +97,8 @@ static int find_objects(struct db *db, const struct db_schema *schema, bool *fou
 			i++;
 		if (!schema->objects[i]) {
 			sqlite3_reset(s);
-			err_set(err, EBADMSG, "%s: has a table that is not ours", db->path);
-			return err_hint(err, "a program that is not cresset made it, or a cresset "
-					     "that was never released");
+			err_set(err, EBADMSG, "%s: has an unknown table", db->path);
+			return err_hint(err, "another program made it, or an unreleased cresset");
 		}
 		found[i] = true;
 	}
@@ -193,7 +192,7 @@ static int set_version(struct db *db, int64_t version, struct err *err)
 static void blame_age(int64_t version, struct err *err)
 {
 	err_prefix(err, "made by an older cresset, format %lld", (long long)version);
-	err_hint(err, "this one cannot take it over: read it with the cresset that made it");
+	err_hint(err, "it cannot be upgraded: read it with the cresset that made it");
 }
 
 /* Migrates step by step, and compares the result with the schema, as for any file, before the
@@ -210,8 +209,8 @@ static int run_migrations(struct db *db, const struct db_schema *schema, struct 
 		m = migration_of(schema, version);
 		if (!m) {
 			refuse_older(db, version, err);
-			return err_hint(err, "this one takes no file of that format: read it with "
-					     "the cresset that made it");
+			return err_hint(
+				err, "unsupported format: read it with the cresset that made it");
 		}
 		rc = m->run(db, err);
 	}
@@ -248,7 +247,7 @@ static int check_schema(struct db *db, const struct db_opts *o, struct err *err)
 	if (rc)
 		return rc;
 	if (kind != (int64_t)schema->kind)
-		return err_set(err, EBADMSG, "%s: is not the file it should be", db->path);
+		return err_set(err, EBADMSG, "%s: is a different kind of file", db->path);
 	if (version > schema->version)
 		return refuse_newer(db, schema, version, err);
 	rc = version == schema->version ? check_objects(db, schema, false, err) : 1;
@@ -257,7 +256,7 @@ static int check_schema(struct db *db, const struct db_opts *o, struct err *err)
 	if (o->access == DB_WRITE)
 		return migrate(db, schema, err);
 	refuse_older(db, version, err);
-	return err_hint(err, "start cresset on it once: opening it to write brings it up to date");
+	return err_hint(err, "open it once with write access to upgrade it");
 }
 
 static bool is_empty(struct db *db)

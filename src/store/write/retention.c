@@ -103,7 +103,7 @@ static int drop_for_room(struct store *s, struct err *err)
 		return rc;
 	err_set(err, ENOSPC, "%s: the store's %llu MiB of disk are full", s->dir,
 		(unsigned long long)s->opts.disk_bytes >> 20);
-	return err_hint(err, "all but the last day is gone already; allow it more");
+	return err_hint(err, "only the last day is left; raise --disk");
 }
 
 /* Space for rows that become blocks, and for the journal of the last day, whose pages exist twice

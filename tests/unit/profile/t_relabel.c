@@ -183,10 +183,10 @@ START_TEST(meaningless_rules_are_refused)
 		{ { RELABEL_LABELMAP, FROM("a") }, "has no source_labels" },
 		{ { RELABEL_LABELDROP, .regex = "a", .separator = "/" }, "has no source_labels" },
 		{ { RELABEL_KEEP, FROM("a"), .regex = "(" }, "regex: " },
-		{ { RELABEL_KEEP, FROM("a"), .regex = "(?!x)" }, "is not known here" },
-		{ { RELABEL_KEEP, FROM("a"), .regex = "(?P<x)" }, "is not known here" },
+		{ { RELABEL_KEEP, FROM("a"), .regex = "(?!x)" }, "is not supported" },
+		{ { RELABEL_KEEP, FROM("a"), .regex = "(?P<x)" }, "is not supported" },
 		{ { RELABEL_KEEP, FROM("a"), .regex = "(.*?)-.*" }, "is non-greedy" },
-		{ { RELABEL_KEEP, FROM("a"), .regex = "(a)\\1" }, "is not known here" },
+		{ { RELABEL_KEEP, FROM("a"), .regex = "(a)\\1" }, "is not supported" },
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -100,7 +100,7 @@ START_TEST(only_loopback_is_listened_on)
 		struct server_opts opts = { .listen = addresses[i], .path = "x", .file = p };
 		struct err err = { 0 };
 		ck_assert_int_lt(server_start(&opts, &s, &err), 0);
-		ck_assert_ptr_nonnull(strstr(err.text, "others could read everything"));
+		ck_assert_ptr_nonnull(strstr(err.text, "other hosts could read all data"));
 	}
 	profile_free(p);
 }

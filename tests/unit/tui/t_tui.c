@@ -151,7 +151,7 @@ START_TEST(reset_and_zero_forget)
 	f.span_ns = 3000 * MS;
 	ck_assert_int_eq(ui_take(&ui, &err), 0);
 	ui_draw(&ui);
-	ROW_HAS(&ui, 4, "Nothing was seen yet.");
+	ROW_HAS(&ui, 4, "No data yet.");
 	ui.reset_ns = 0;
 	press(&ui, "z");
 	ck_assert_int_eq(ui_from_ns(&ui), 2000 * MS);

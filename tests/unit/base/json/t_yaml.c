@@ -85,7 +85,7 @@ START_TEST(misplaced_items_are_refused)
 		{ "a: !mine {b: c}\n", "anchors" },
 		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3: a is here twice" },
 		{ "? [a]\n: b\n", "f.yaml:1: a key has to be a word" },
-		{ "? {a: b}\n: b\n", "a key has to be a word" },
+		{ "? {a: b}\n: b\n", "a key must be a word" },
 		{ "a: b\n---\nc: d\n", "f.yaml:2: a second document" },
 		{ "a: b\n---\n", "more than one document" },
 		{ "a: [[[[[[[[1]]]]]]]]\n", "nested too deep" },

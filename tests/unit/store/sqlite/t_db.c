@@ -202,7 +202,7 @@ START_TEST(other_files_are_left_alone)
 
 	place_init(&p);
 	plain_sql(p.path, "CREATE TABLE somebody(elses)");
-	left_alone(p.path, "is not the file it should be");
+	left_alone(p.path, "is a different kind of file");
 	ck_assert_int_eq(unlink(p.path), 0);
 	f = fopen(p.path, "w");
 	fputs("these are words, and more of them than a header of a file of SQLite has bytes, "
