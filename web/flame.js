@@ -563,7 +563,7 @@ function buildPage(options) {
 	canvas.setAttribute('role', 'application');
 	canvas.setAttribute(
 		'aria-label',
-		options.label || 'Flame graph. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+		options.label || 'Flame graph. Arrow keys move between frames, Enter zooms, Escape resets the zoom.'
 	);
 	hoverBox.hidden = focusBox.hidden = true;
 	body.append(canvas, hoverBox, focusBox);

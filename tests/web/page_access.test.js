@@ -233,7 +233,7 @@ function below(prefix, url) {
 test('below a path of a proxy', async () => {
 	const proxy = await below('/tools/cresset/', real.url),
 		page = await open(browser, proxy.url, 'explore?by=comm');
-	await page.click('#routes a >> text=Targets');
+	await page.click('#routes a >> text=Status');
 	await page.waitForSelector('.card');
 	assert.strictEqual(new URL(await address(page)).pathname, '/tools/cresset/targets');
 	await page.reload();

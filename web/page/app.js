@@ -34,7 +34,7 @@ const SCREENS = {
 	explore: ['Explore', async () => explore],
 	timeline: ['Timeline', () => import('./timeline.js')],
 	compare: ['Compare', () => import('./compare.js')],
-	targets: ['Targets', () => import('./targets.js')],
+	targets: ['Status', () => import('./targets.js')],
 	import: ['Import', () => import('../report/import.js')]
 };
 /* Kept when the user changes the screen. */
@@ -165,7 +165,7 @@ function fail(e) {
 			{ class: 'trouble', role: 'alert' },
 			el('p', {}, e.message),
 			e.hint && el('pre', {}, e.hint),
-			button('Try again', () => location.reload())
+			button('Retry', () => location.reload())
 		)
 	);
 }

@@ -77,7 +77,7 @@ const KEYS = [
 			['← → ↑ ↓', 'sibling, parent, heaviest child'],
 			['Enter', 'zoom in'],
 			['Shift Enter', 'menu'],
-			['+ −', 'wider, narrower'],
+			['+ −', 'zoom in, out'],
 			['Esc 0', 'reset zoom']
 		]
 	]
