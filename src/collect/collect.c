@@ -168,7 +168,7 @@ static int start_helper(struct collector *c, struct err *err)
 	int rc = helper_new(&c->helper);
 
 	if (rc)
-		return err_set(err, -rc, "cannot start a process that reads of others: %s",
+		return err_set(err, -rc, "cannot start the process that reads other processes: %s",
 			       strerror(-rc));
 	c->reader = proc_reader_new(c->helper);
 	return 0;
@@ -181,8 +181,8 @@ static int check_helper(struct collector *c, struct err *err)
 		return 0;
 	if (c->opts.sampler.is_always)
 		return err_set(err, ECHILD,
-			       "cresset-nursery has been ended, which starts the processes that "
-			       "read of others; restarting the collector");
+			       "cresset-nursery, which starts the reader processes, was killed; "
+			       "restarting the collector");
 	helper_renew(c->helper); /* if that fails, it is tried again */
 	return 0;
 }

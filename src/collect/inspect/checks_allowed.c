@@ -35,7 +35,7 @@ void check_security_modules(const struct check_input *in, struct check *c)
 
 	refusal_modules_that_deny(&in->facts, deny, sizeof deny);
 	if (!in->facts.security_modules[0])
-		check_say(c, CHECK_OK, "none that is known");
+		check_say(c, CHECK_OK, "none known");
 	else
 		check_say(c, CHECK_OK, "%.100s: %s%s", in->facts.security_modules,
 			  *deny ? "may deny BPF by a policy: " : "none of them denies BPF", deny);

@@ -444,10 +444,10 @@ static void say_lost(struct kernel_lack *l)
 	} features[] = {
 		{ BASE, 0, "no recording" },
 		{ WALKER, BASE, "no stacks of code without frame pointers" },
-		{ RUNTIMES, BASE, "no frames of Python" },
+		{ RUNTIMES, BASE, "no Python frames" },
 		{ WAITS, BASE, "no off-cpu, sched-wait and wall" },
 		{ WAKERS, BASE | WAITS, "no wakers" },
-		{ GPU, BASE, "no events of GPUs" },
+		{ GPU, BASE, "no GPU events" },
 	};
 	const char *before = ": ";
 

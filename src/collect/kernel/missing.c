@@ -5,9 +5,9 @@
 
 const struct collect_feature collect_features[COLLECT_GROUPS] = {
 	[GROUP_WALKER] = { "whole stacks", "stacks of code without frame pointers are short" },
-	[GROUP_RUNTIMES] = { "Python", "no frames of Python are recorded" },
+	[GROUP_RUNTIMES] = { "Python", "no Python frames are recorded" },
 	[GROUP_WAITS] = { "waits", "no waits are recorded" },
-	[GROUP_WAKERS] = { "wakers", "who ended a wait is not recorded" },
+	[GROUP_WAKERS] = { "wakers", "wakers are not recorded" },
 	[GROUP_GPU] = { "GPU calls", "no calls of GPU libraries are recorded" },
 };
 

@@ -123,7 +123,7 @@ static bool is_verifier(const struct refusal *r, const struct refusal_facts *f, 
 	if (!line)
 		return false;
 	return found(c, EOPNOTSUPP, "-vv shows the complete verifier log",
-		     "the kernel's verifier refuses %s: %.*s", r->name ? r->name : "a program",
+		     "the kernel's verifier rejects %s: %.*s", r->name ? r->name : "a program",
 		     len < sizeof c->why ? (int)len : (int)sizeof c->why, line);
 }
 
@@ -149,7 +149,7 @@ static bool is_paranoid(const struct refusal *r, const struct refusal_facts *f, 
 	    refusal_has_capability(f, CAPABILITY_SYS_ADMIN))
 		return false;
 	return found(c, EPERM,
-		     "kernels of Debian and Ubuntu want CAP_SYS_ADMIN then\n"
+		     "kernels of Debian and Ubuntu then require CAP_SYS_ADMIN\n"
 		     "with 2, CAP_PERFMON is enough:  sudo sysctl kernel.perf_event_paranoid=2",
 		     "kernel.perf_event_paranoid is %d", f->perf_paranoid);
 }
@@ -242,10 +242,10 @@ static bool is_security_module(const struct refusal *r, const struct refusal_fac
 	refusal_modules_that_deny(f, modules, sizeof modules);
 	if (!is_denial(r) || !*modules)
 		return false;
-	return found(c, EPERM,
-		     "see its log: journalctl -k --grep 'avc.*denied'   or  ausearch -m avc",
-		     "%s, with all capabilities there: a security module may deny it (%s)",
-		     strerror(r->error), modules);
+	return found(
+		c, EPERM, "see its log: journalctl -k --grep 'avc.*denied'   or  ausearch -m avc",
+		"%s, although all capabilities are present: a security module may deny it (%s)",
+		strerror(r->error), modules);
 }
 
 static bool is_memory(const struct refusal *r, const struct refusal_facts *f, struct cause *c)

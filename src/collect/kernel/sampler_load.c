@@ -432,7 +432,7 @@ static int choose_clock(struct sampler *s, struct err *err)
 		err_set(err, EOPNOTSUPP, "cannot sample by cycles: %s", strerror(-fd));
 	else
 		err_set(err, EOPNOTSUPP,
-			"cannot sample by cycles: the kernel does not say how long CPUs were busy "
+			"cannot sample by cycles: the kernel does not report the busy time of CPUs "
 			"(CONFIG_SCHEDSTATS)");
 	return err_hint(err, "try:  --clock cpu-clock");
 }

@@ -50,7 +50,7 @@ static void say_shared_build_id(struct resolver *r, const struct object *o)
 {
 	struct buf text = { 0 };
 
-	buf_addf(&text, "%s has the build id of %s, another file: it is known by its path only",
+	buf_addf(&text, "%s has the build id of %s, another file: it is identified by path only",
 		 o->name, o->has_build_id_of);
 	vec_push(&r->sink->ops->meta(r->sink)->comments, sink_string(r->sink, buf_cstr(&text)));
 	r->sink->ops->loss(r->sink, LOSS_BUILD_ID_SHARED, 1);

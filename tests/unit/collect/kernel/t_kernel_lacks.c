@@ -252,7 +252,7 @@ START_TEST(names_that_changed)
 	rename_in_kernel("BPF_FUNC_get_attach_cookie", "bpf_get_attach_cookie",
 			 KERNEL_GROUP(GROUP_GPU),
 			 "this kernel has no helper bpf_get_attach_cookie (since Linux 5.15): no "
-			 "events of GPUs");
+			 "GPU events");
 	rename_in_kernel("btf_trace_irq_work_entry", "irq_work_entry", 0,
 			 "this kernel has no tracepoint irq_work_entry: a waking in such an "
 			 "interrupt counts as the interrupted thread's");
