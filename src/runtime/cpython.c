@@ -381,7 +381,7 @@ static void describe(const struct runtime_process *p, struct buf *out)
 		buf_addf(out, ", identified by %s", a->by);
 		if (a->refused)
 			buf_adds(out,
-				 "; its threads are not where they should be: native frames only");
+				 "; its threads are not at the expected place: native frames only");
 		else if (!a->checked)
 			buf_adds(out, "; no thread yet");
 		else if (!a->shape.is_known)

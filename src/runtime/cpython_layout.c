@@ -278,7 +278,7 @@ int cpython_layout_said(const uint64_t said[CPYTHON_SAID_WORDS], struct cpython_
 	uint32_t hex;
 
 	if (!cpython_says(said, &hex))
-		return err_set(err, ENOTSUP, "it does not say how its structures lie in memory");
+		return err_set(err, ENOTSUP, "its structure offsets are unknown");
 	unsigned minor = hex >> 16 & 255;
 	s.layout.version = V(3, minor);
 	if (said[SAID_FREE_THREADED])
@@ -286,7 +286,7 @@ int cpython_layout_said(const uint64_t said[CPYTHON_SAID_WORDS], struct cpython_
 			       "3.%u without a global lock (free-threaded) is not walked", minor);
 	const struct said_index *index = index_of(s.layout.version, &s.is_known);
 	if (!index)
-		return err_set(err, ENOTSUP, "3.%u does not describe itself", minor);
+		return err_set(err, ENOTSUP, "3.%u has no description of its structures", minor);
 	if (!take_threads(said, index, &s) || !take_frame(said, index, &s.layout) ||
 	    !take_code(said, index, &s.layout) || !take_objects(said, index, &s.layout))
 		return err_set(err, ENOTSUP, "the structure offsets of 3.%u are invalid", minor);

@@ -149,9 +149,8 @@ static void put_head(struct page *page)
 	headline_origin(page->p, &origin);
 	svg_text(b, buf_cstr(&origin), SIZE_MAX);
 	buf_done(&origin);
-	buf_adds(b,
-		 "</p>\n<p>The flame graph and all else here needs JavaScript; nothing leaves this "
-		 "file.</p>\n");
+	buf_adds(b, "</p>\n<p>The flame graph and the other views need JavaScript; no data leaves "
+		    "this file.</p>\n");
 	for (char *const *note = page->opts->notes; note && *note; note++) {
 		buf_adds(b, "<p>");
 		svg_text(b, *note, SIZE_MAX);

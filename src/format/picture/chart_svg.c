@@ -298,8 +298,7 @@ static void put_notes(const struct chart_picture *pic, struct buf *b)
 	if (pic->boxes.merged) {
 		buf_adds(b, DOT);
 		fmt_count(b, pic->boxes.merged);
-		buf_addf(b, " frames below %.3g px merged: look closer with --time",
-			 pic->min_width_px);
+		buf_addf(b, " frames below %.3g px merged: zoom in with --time", pic->min_width_px);
 	}
 	if (c->placeless) {
 		buf_adds(b, DOT);

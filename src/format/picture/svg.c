@@ -94,8 +94,8 @@ static int picture_check_size(const struct picture *pic, struct err *err)
 	err_set(err, E2BIG, "the graph would have %zu rectangles; browsers get slow beyond %d",
 		pic->boxes.n, SVG_MAX_RECTS);
 	return err_hint(err,
-			"draw less: --min-width %g, or --focus on a part\n"
-			"or insist: --force",
+			"use --min-width %g, or --focus on a part\n"
+			"or override: --force",
 			pic->min_width_px > 0.25 ? 2 * pic->min_width_px : 0.5);
 }
 
@@ -410,7 +410,7 @@ static int svg_write(struct profile *p, const struct format_write_opts *opts, st
 const struct format format_svg = {
 	.name = "svg",
 	.summary = "interactive flame graph",
-	.notes = "One file that needs nothing else: a click looks closer, Ctrl-F searches.",
+	.notes = "One file without dependencies: a click zooms, Ctrl-F searches.",
 	.endings = (const char *const[]){ ".svg", NULL },
 	.one_type = true,
 	.write = svg_write,

@@ -95,7 +95,7 @@ static int csv_write(struct profile *p, const struct format_write_opts *opts, st
 const struct format format_text = {
 	.name = "text",
 	.summary = "table of the top functions",
-	.notes = "What report prints.",
+	.notes = "The output of report.",
 	.one_type = true,
 	.write = text_write,
 };
@@ -103,7 +103,7 @@ const struct format format_text = {
 const struct format format_json = {
 	.name = "json",
 	.summary = "every function and the call tree",
-	.notes = "What report --json prints.",
+	.notes = "The output of report --json.",
 	.endings = (const char *const[]){ ".json", NULL },
 	.one_type = true,
 	.write = json_write,
@@ -112,7 +112,7 @@ const struct format format_json = {
 const struct format format_csv = {
 	.name = "csv",
 	.summary = "every function",
-	.notes = "What report --csv prints.",
+	.notes = "The output of report --csv.",
 	.endings = (const char *const[]){ ".csv", NULL },
 	.one_type = true,
 	.write = csv_write,
