@@ -204,8 +204,7 @@ function checkHeader(h, left) {
 		throw new Error('the header has no columns');
 	for (const name of ['depth', 'frame', 'self'])
 		if (!h.columns.includes(name)) throw new Error(`the tree has no column "${name}"`);
-	for (const name of ['type', 'unit'])
-		if (typeof h[name] !== 'string') throw new Error(`the header has no ${name}`);
+	for (const name of ['type', 'unit']) if (typeof h[name] !== 'string') throw new Error(`the header has no ${name}`);
 	return h;
 }
 

@@ -134,10 +134,7 @@ test('without anything that tells idle times it says that, too', () =>
 		assert.strictEqual(await page.locator('text=Why was the GPU idle?').count(), 0);
 		const list = await notes(page);
 		assert.strictEqual(list.length, 2);
-		assert.match(
-			list[1],
-			/^GPU work is known as sums over time only: the page does not show why GPUs were idle/
-		);
+		assert.match(list[1], /^GPU work is known as sums over time only: the page does not show why GPUs were idle/);
 	}));
 for (const [name, how] of [
 	['1280', {}],

@@ -10,7 +10,11 @@ const RECORDED = ['cpu', 'off-cpu', 'sched-wait'],
 function nothingOf(app, type) {
 	if (!app.types.length)
 		return [
-			el('p', {}, 'No data yet. Data of `cresset up` arrives every ten seconds, data of other senders immediately.'),
+			el(
+				'p',
+				{},
+				'No data yet. Data of `cresset up` arrives every ten seconds, data of other senders immediately.'
+			),
 			button('Reload', () => location.reload())
 		];
 	const how = RECORDED.includes(type) ? ` \`cresset up -e ${type}\` records it.` : '';
