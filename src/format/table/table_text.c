@@ -51,7 +51,7 @@ static void value_cell(struct buf *b, int64_t v, const char *unit)
 
 /* --- head --- */
 
-/* of_input: parts that the reader of the file dropped, cut or scaled; else the recorder's losses. */
+/* of_input: losses of the file's reader; else losses of its recorder. */
 static void losses_text(const struct table *t, bool of_input, struct buf *b)
 {
 	const struct profile_meta *meta = &t->profile->meta;
