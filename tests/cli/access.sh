@@ -139,11 +139,11 @@ is "… and no other user" "$(may $stranger)" "403 403 403"
 stop
 export SUDO_UID=-1
 serve --data "$tmp/data"
-has "an invalid SUDO_UID grants no access" "SUDO_UID=-1 is no user" "$(<"$tmp/serve.err")"
+has "an invalid SUDO_UID grants no access" "ignoring SUDO_UID=-1: no such user" "$(<"$tmp/serve.err")"
 stop
 export SUDO_UID=$caller SUDO_USER=root
 serve --data "$tmp/data"
-has "nor does a name of another" "is not root, whom SUDO_USER names" "$(<"$tmp/serve.err")"
+has "nor does a name of another" "SUDO_USER is root" "$(<"$tmp/serve.err")"
 is "… at all" "$(may $caller)" "403 403 403"
 stop
 unset SUDO_UID SUDO_USER

@@ -13,7 +13,7 @@ fails "an unknown key" 2 "$conf:1: unknown key 'retenton'" up --config "$conf"
 has "… and the nearest key" "did you mean retention?" "$errs"
 says '# one' '' 'tokens: x'
 fails "a key of another command" 2 "$conf:3: unknown key 'tokens'" up --config "$conf"
-has "… and its section" "one of cresset serve" "$errs"
+has "… and its section" "a key of cresset serve" "$errs"
 says 'freq: 19' 'retention: banana'
 fails "no time" 2 "$conf:2: retention: 'banana' is not a time" up --config "$conf"
 says 'freq: 5000'
@@ -38,7 +38,7 @@ fails "a key that comes twice" 2 "$conf:2: freq is here twice" up --config "$con
 says 'a: &a [x, x]' 'b: &b [*a, *a]' 'c: [*b, *b]'
 fails "a bomb of aliases" 2 "$conf:1: anchors (&), aliases (*)" up --config "$conf"
 says '- freq'
-fails "no mapping" 2 "$conf:1: there have to be keys and values" up --config "$conf"
+fails "no mapping" 2 "$conf:1: expected 'key: value'" up --config "$conf"
 printf 'data: a\0b\n' >"$conf"
 fails "NUL" 2 "$conf:1: invalid YAML" up --config "$conf"
 head -c 10000000 /dev/zero | tr '\0' '[' >"$conf"

@@ -146,7 +146,7 @@ for format in folded callgrind otlp pprof; do
 done
 is "… in folded stacks" "$(cat "$tmp/signed.folded")" "$(printf '%s\n' 'main;f1 -40' 'main;f2 40')"
 ends "convert to a format without values below zero" 0 convert $reported/pprof-diff-base.pb.gz -o "$tmp/signed.speedscope.json"
-has "… warns" "left out, as speedscope has no values below zero" "$errs"
+has "… warns" "dropped, because speedscope has no values below zero" "$errs"
 is "… and has the others" "$("$cresset" report "$tmp/signed.speedscope.json" --csv | awk -F, '{ print $3, $6 }' | grep f | sort | tr '\n' ' ')" \
 	"600000000 f1 900000000 f2 self function "
 ends "a difference of differences" 0 diff $reported/pprof-diff-base.pb.gz $reported/pprof-diff-base.pb.gz

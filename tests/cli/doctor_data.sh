@@ -80,7 +80,7 @@ rm -rf "$tmp/old" && cp -r "$tmp/store" "$tmp/old"
 chmod 750 "$tmp/old" && chmod 644 "$tmp/old"/*.db && chmod 755 "$tmp/old/p" && chmod 664 "$tmp/old/p/2024-10-04.db"
 echo >"$tmp/old/notes" && chmod 644 "$tmp/old/notes"
 ends "files that others may read" 0 doctor --data "$tmp/old"
-has "… are mended, and counted" "mended: others could read 4 files" "$out"
+has "… are mended, and counted" "fixed:  others could read 4 files" "$out"
 is "… all" "$(find "$tmp/old" -name '*.db' -perm /137)" ""
 is "… and the directories" "$(stat -c %a "$tmp/old/p")" 750
 is "… no file that is not the store's" "$(stat -c %a "$tmp/old/notes")" 644

@@ -47,7 +47,7 @@ is "… equals the reported value" "$(jq -r .reduce "$tmp/out")" rate
 # --- profiles beside them
 ends "cpu" 0 query --data "$store" cpu "${hour[@]}"
 has "… is a profile" "7 samples" "$out"
-fails "a tree of a metric" 2 "'cpu_busy' is a metric, it has no stacks" query --data "$store" cpu_busy "${hour[@]}" --tree
+fails "a tree of a metric" 2 "'cpu_busy' is a metric without stacks" query --data "$store" cpu_busy "${hour[@]}" --tree
 fails "a file of a metric" 2 "is a metric without stacks" query --data "$store" cpu_busy "${hour[@]}" -o "$tmp/x.folded"
 fails "--reduce of a profile" 2 "this is not a metric" query --data "$store" cpu "${hour[@]}" --range 1m --reduce max
 fails "steps without end" 1 "more than 100000 steps" query --data "$store" cpu_busy "${hour[@]}" --range 1us

@@ -219,7 +219,7 @@ stop INT
 is "Ctrl-C ends it" "$status" 0
 fails "no file" 2 "FILE is missing" serve
 fails "no such file" 6 "cannot open" serve "$tmp/nothing"
-fails "others could read" 2 "others could read everything at 0.0.0.0:7070" serve "$waits" --listen 0.0.0.0:7070
+fails "others could read" 2 "without tokens other hosts could read all data at 0.0.0.0:7070" serve "$waits" --listen 0.0.0.0:7070
 fails "no address" 2 "not an address to listen on" serve "$waits" --listen nowhere
 fails "two things" 2 "choose one of FILE and --data" serve "$waits" --data "$tmp"
 fails "no directory of a store" 6 "cannot make" serve --data "$tmp/url/x"

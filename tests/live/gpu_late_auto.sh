@@ -201,8 +201,8 @@ refused 2 "a value in quotes is missing" --gpu-attach 'comm=x'
 refused 2 "nothing is expected here" --gpu-attach '{}}'
 refused 2 "only labels and the name of a type are allowed" --gpu-attach 'pid="1"'
 refused 2 "select programs by labels" --gpu-attach 'gpu-time{comm="x"}'
-refused 2 "GPU time, which --gpu=off leaves out" --gpu-attach '{}' --gpu=off
-refused 2 "GPU time, which --gpu=0 leaves out" --gpu-attach '{}' --gpu=0
+refused 2 "GPU time, which --gpu=off does not record" --gpu-attach '{}' --gpu=off
+refused 2 "GPU time, which --gpu=0 does not record" --gpu-attach '{}' --gpu=0
 refused 2 "--gpu-attach-force needs --gpu-attach" --gpu-attach-force seccomp
 refused 2 "young" --gpu-attach '{}' --gpu-attach-force young
 mkdir "$tmp/bare"

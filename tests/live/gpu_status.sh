@@ -84,7 +84,7 @@ is "… and its record is whole" "$(total "$tmp/f.cresset")" "$truth"
 recorder=$other
 end
 is "… the other has nothing" "$(total "$tmp/e.cresset" 2>/dev/null)" 0
-holds "… and reports why" grep -q 'kept for another agent (CRESSET_AGENT)' "$tmp/other.err"
+holds "… and reports why" grep -q 'reserved for another agent (CRESSET_AGENT)' "$tmp/other.err"
 
 # --- probes in the libraries of a GPU ----------------------------------------------------------------------------------------
 is "probes: none" "$(now probes)" 0

@@ -89,7 +89,7 @@ is "up ends" $? 0
 is "excluded samples are not stored" "$(label "$tmp/data" $$-hidden comm)" ""
 is "the rest is" "$(label "$tmp/data" shown comm)" shown
 is "host, kernel and architecture are labels here as well" "$(nameless "$tmp/data")" 0,1
-holds "and it reports the number of excluded samples" grep -q 'left out by --only, --exclude or relabel rules: [0-9]' "$tmp/log"
+holds "and it reports the number of excluded samples" grep -q 'excluded by --only, --exclude or relabel rules: [0-9]' "$tmp/log"
 for bad in 'user=' 'pid="1"' 'cpu:samples{}'; do
 	"$cresset" up --data "$tmp/data" --only "$bad" 2>"$tmp/err"
 	is "--only '$bad' is refused" $? 2

@@ -26,8 +26,8 @@ begin_stall "$$-st0" 600
 kill -0 "$stalls" 2>/dev/null || { echo "1..0 # SKIP no userfaultfd here"; exit 0; }
 before=$(left_over)
 begin_always up --data "$data" --listen none
-until_said "cresset-read did not return"
-holds "a blocked read is logged" grep -q "cresset-read did not return from reading another process" "$tmp/log"
+until_said "cresset-read hung while"
+holds "a blocked read is logged" grep -q "cresset-read hung while reading another process" "$tmp/log"
 for i in 1 2 3; do begin_stall "$$-st$i" 600; done
 "$progs/burn" "$$-beside" 3 >/dev/null
 until_stored "$$-beside"

@@ -64,7 +64,7 @@ is "the init system is notified once that it is ready" "$(cat "$tmp/notified")" 
 wait $!
 holds "a program is stored, with a label that a rule made" until_stored role first-one 100
 is "dropped series are absent" "$(samples_of comm $$_dropped)" 0
-holds "… and the log has the number of dropped samples" said "left out by --only, --exclude or relabel rules: [0-9]"
+holds "… and the log has the number of dropped samples" said "excluded by --only, --exclude or relabel rules: [0-9]"
 
 rules "$$_dropped|(" broken
 kill -HUP "$up"

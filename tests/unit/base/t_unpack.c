@@ -251,7 +251,7 @@ START_TEST(huge_windows_are_refused)
 		block[header - 4 + i] = crc >> (8 * i);
 	struct err err = { 0 };
 	ck_assert_int_eq(fs_unpack(&b, 1000, &err), -E2BIG);
-	ck_assert_str_eq(err.text, "unpacking the xz data needs more than 128 MiB");
+	ck_assert_str_eq(err.text, "decompressing the xz data needs more than 128 MiB");
 	buf_done(&b);
 	buf_done(&plain);
 }
