@@ -120,7 +120,7 @@ has "… which" "line 2 is not as sha256sum writes it in $dir/SHA256SUMS" "$(che
 is "… the others are compared" "$(ask '[.files[] | select(.state == "same")] | length')" 3
 text a "$zeros  no" b c
 self "several such lines" 6
-has "… how many" "line 1 is not as sha256sum writes it, nor are 2 more, in" "$(check files detail)"
+has "… how many" "line 1 is not as sha256sum writes it, and 2 more, in" "$(check files detail)"
 for line in '' "$zeros" "$zeros  " "$zeros cresset" "${zeros%0} cresset" "g${zeros#0}  cresset" "SHA256 (cresset) = $zeros" "$zeros  $(printf '%05000d' 0)" "\\$zeros  a\\nb"; do
 	text "$line"
 	self "no line of sha256sum: '${line:0:70}'" 6

@@ -67,7 +67,7 @@ async function menu(page, entry, ...names) {
 /* --- the menu of a frame --- */
 
 on('waits', 'menu: no stacks with it, and it alone hidden', '', async (page, { get }) => {
-	await after(page, () => menu(page, 'No stacks with this', 'main', 'poll'));
+	await after(page, () => menu(page, 'Exclude stacks with', 'main', 'poll'));
 	assert.strictEqual((await state(page)).f, '-s.fn~^poll$');
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get, param('ignore', '^poll$'))).total));
 	await after(page, () => page.goBack());
