@@ -34,7 +34,7 @@ fails "neither true nor false" 2 "$conf:1: insecure is true or false" serve --co
 says 'config: other.yaml'
 fails "a file does not name another" 2 "unknown key 'config'" up --config "$conf"
 says 'freq: 19' 'freq: 20'
-fails "a key that comes twice" 2 "$conf:2: freq is here twice" up --config "$conf"
+fails "a key that comes twice" 2 "$conf:2: freq is repeated" up --config "$conf"
 says 'a: &a [x, x]' 'b: &b [*a, *a]' 'c: [*b, *b]'
 fails "a bomb of aliases" 2 "$conf:1: anchors (&), aliases (*)" up --config "$conf"
 says '- freq'

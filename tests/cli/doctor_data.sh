@@ -51,7 +51,7 @@ rm -rf "$tmp/short" && cp -r "$tmp/store" "$tmp/short"
 sqlite3 "$tmp/short/meta.db" "INSERT OR REPLACE INTO kept VALUES(1, $(date +%s)000000000 - 86400000000000)"
 ends "a short disk" 0 doctor --data "$tmp/short"
 has "… is reported" "was deleted, because of --disk" "$out"
-has "… next to the configured retention" "asked:  14 d" "$out"
+has "… next to the configured retention" "limits: 14 d" "$out"
 
 # --- beside a process that writes
 for ((i = 0; i < 200; i++)); do echo "main;f$i 3"; done >"$tmp/in.folded"

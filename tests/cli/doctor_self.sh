@@ -40,7 +40,7 @@ is "… every file" "$(ask '.files[] | "\(.name) \(.state)"')" "$(printf '%s sam
 is "… the version" "$(ask .version)" "$version"
 is "… the build id" "$(ask .build_id)" "$(readelf -n "$cresset" | sed -n 's/ *Build ID: //p')"
 ends "… as text" 0 doctor --self
-has "… one line for all files" "3 as in $dir/SHA256SUMS" "$out"
+has "… one line for all files" "3 match $dir/SHA256SUMS" "$out"
 hasnt "… and no others" "man/cresset.1" "$out"
 has "… the verdict" "are as SHA256SUMS has them" "$out"
 ends "… with -v" 0 doctor --self -v

@@ -623,7 +623,7 @@ static int take(struct reading *r, const struct yaml *y)
 static int read_rule(const struct yaml *y, const char *file, struct relabel *to, struct err *err)
 {
 	struct reading r = { .file = file, .err = err };
-	int rc = y->kind == YAML_MAPPING ? 0 : refuse(&r, y, "a rule is keys and values");
+	int rc = y->kind == YAML_MAPPING ? 0 : refuse(&r, y, "rules are keys and values");
 
 	for (const struct yaml *kid = y->kids; kid && !rc; kid = kid->next)
 		rc = take(&r, kid);

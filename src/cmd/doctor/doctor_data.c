@@ -71,7 +71,7 @@ static void add_asked(struct buf *b, const struct store_asked *a)
 {
 	if (!a->retention_ns)
 		return;
-	buf_adds(b, "asked:  ");
+	buf_adds(b, "limits: ");
 	fmt_duration(b, a->retention_ns);
 	if (a->detail_retention_ns < a->retention_ns) {
 		buf_adds(b, " (every 10 s: ");
@@ -95,7 +95,7 @@ static void add_totals(struct buf *b, const struct store_check *c)
 	if (c->kept.from_ns > 0)
 		buf_addf(b, "; data before %s was deleted%s", day_of(c->kept.from_ns).s,
 			 c->kept.is_short ? ", because of --disk" : "");
-	buf_adds(b, "\nthere:  ");
+	buf_adds(b, "\ntotal:  ");
 	add_count(b, c->rows, "row");
 	add_count(b, c->blocks, "block");
 	fmt_bytes(b, c->bytes);

@@ -83,7 +83,7 @@ START_TEST(misplaced_items_are_refused)
 		{ "a: &x [1]\nb: [*x, *x]\n", "f.yaml:1: anchors" },
 		{ "a: !!int 5\n", "anchors (&), aliases (*) and tags" },
 		{ "a: !mine {b: c}\n", "anchors" },
-		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3: a is here twice" },
+		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3: a is repeated" },
 		{ "? [a]\n: b\n", "f.yaml:1: a key has to be a word" },
 		{ "? {a: b}\n: b\n", "a key must be a word" },
 		{ "a: b\n---\nc: d\n", "f.yaml:2: a second document" },
