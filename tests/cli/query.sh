@@ -126,7 +126,7 @@ has "… with a mark" "
 fails "the end first" 2 "--to is not later than option --from" query --data "$waits" wall --from start+2s --to start+1s
 fails "times without timestamps" 2 "have no times" query --data $folded samples --range 1s
 fails "two views" 2 "choose one of --range and --tree" query --data "$waits" wall --range 1s --tree
-fails "a view into a file" 2 "not --tree" query --data "$waits" wall --tree -o "$tmp/x.svg"
+fails "a view into a file" 2 "not the result of --tree" query --data "$waits" wall --tree -o "$tmp/x.svg"
 fails "too many steps" 1 "more than 100000 steps" query --data "$waits" wall --range 1us
 fails "too little memory" 1 "more memory than 1.02 kB" query --data "$waits" wall --max-memory 1K
 fails "a label as root frame of a file" 2 "not 'host'" query --data "$waits" wall --by host -o "$tmp/x.folded"

@@ -106,7 +106,7 @@ fails "one bad file of two" 6 "is empty" report $folded/simple.txt "$tmp/empty"
 ends "lines that are none" 0 report --csv $folded/simple-with-invalids.txt
 is "… leave the rest" "$(total_of b)" 14
 has "… and are counted" "2 records could not be read" "$errs"
-has "… on standard input as well" "standard input: 1 record could not be read and was left out" \
+has "… on standard input as well" "standard input: 1 record could not be read and was skipped" \
 	"$(printf 'a;b 1\nbroken\n' | "$cresset" report - 2>&1 >/dev/null)"
 
 # --- output

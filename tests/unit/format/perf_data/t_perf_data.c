@@ -308,11 +308,15 @@ struct damage {
 START_TEST(headers_that_cannot_be)
 {
 	static const struct damage damages[] = {
-		{ 16, 0, "no events" },        { 16, UINT64_MAX, "no events" },
-		{ 16, 40, "cannot be read" },  { 24, UINT64_MAX - 8, "after the end" },
-		{ 32, 0, "no events" },        { 32, UINT64_MAX, "section of" },
-		{ 40, 0, "nowhere" },          { 40, UINT64_MAX, "nowhere" },
-		{ 48, UINT64_MAX, "nowhere" },
+		{ 16, 0, "no events" },
+		{ 16, UINT64_MAX, "no events" },
+		{ 16, 40, "cannot be read" },
+		{ 24, UINT64_MAX - 8, "after the end" },
+		{ 32, 0, "no events" },
+		{ 32, UINT64_MAX, "section of" },
+		{ 40, 0, "no data section" },
+		{ 40, UINT64_MAX, "no data section" },
+		{ 48, UINT64_MAX, "no data section" },
 	};
 	struct pdf f = recording(false);
 	for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {

@@ -218,7 +218,7 @@ START_TEST(incomparable_profiles)
 	add(&older, "f", 1, cpu.period, 0);
 	add(&newer, "f", 1, cpu.period, 0);
 	struct err err = refuse(newer, 0, older, DIFF_RATE);
-	ck_assert_ptr_nonnull(strstr(err.text, "how long"));
+	ck_assert_ptr_nonnull(strstr(err.text, "no duration"));
 	older = make(&bytes);
 	newer = make(&cpu);
 	add(&older, "f", 1, 0, 0);
