@@ -56,7 +56,7 @@ BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
              $(patsubst bench/bpf/%.c,$(BUILD)/bench/%.o,$(wildcard bench/bpf/*.c))
 
 .PHONY: all help test test-bin test-live test-full test-unit test-kernels asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
-        check check-all check-limits check-layers check-reads check-fmt check-sh check-web check-cc check-web-weight ui pictures fmt limits \
+        check check-all check-limits check-layers check-reads check-words setup-hooks check-fmt check-sh check-web check-cc check-web-weight ui pictures fmt limits \
         dist dist-archive dist-deb dist-rpm dist-image sign FORCE
 all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so ## build/cresset: the one binary (default), and what it puts into GPU programs
 
@@ -292,7 +292,7 @@ bench-ui: all ## only the page's flame graph in a browser, beside d3-flame-graph
 # --- the house -------------------------------------------------------------------------------------------------------
 C_FILES  := $(wildcard src/*/*.[ch] src/*/*/*.[ch] tools/*.c tools/*/*.[ch] deploy/portable/*.c tests/*/*.[ch] tests/live/prog/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] bench/*.[ch] \
             bench/bpf/*.c bench/store/*.[ch] bench/server/*.[ch])
-SH_FILES := $(wildcard quickstart .ci/run tests/busy tests/*/run tests/*/*.sh tests/kernels/inside tools/check-* tools/kernels tools/changed tools/dist-* tools/limits tools/package-version tools/sbom tools/version deploy/debian/p* deploy/debian/*.sh deploy/packages/*.sh bench/run bench/*.sh web/vendor/make-uplot)
+SH_FILES := $(filter-out tools/check-words,$(wildcard quickstart .ci/run tests/busy tests/*/run tests/*/*.sh tests/kernels/inside tools/check-* tools/hooks/commit-msg tools/kernels tools/changed tools/dist-* tools/limits tools/package-version tools/sbom tools/version deploy/debian/p* deploy/debian/*.sh deploy/packages/*.sh bench/run bench/*.sh web/vendor/make-uplot))
 JS_FILES := $(filter-out web/vendor/%,$(wildcard $(foreach dir,web web/* web/*/*,$(dir)/*.js))) \
             $(wildcard tests/web/*.js tests/web/*/*.js bench/ui/*.js bench/ui/*.mjs)
 prettier := tests/web/node_modules/.bin/prettier --log-level warn
@@ -313,6 +313,10 @@ check-reads: ## no call in the collector that another process can make wait
 	tools/check-reads
 check-limits:
 	@tools/limits --check
+check-words: ## no more odd expressions than tools/words.counts allows; tools/check-words --count prints the densities
+	@tools/check-words
+setup-hooks: ## install the check of commit subjects in this repository
+	git config core.hooksPath tools/hooks
 checked_js = $(call checked,$(JS_FILES))
 check-web: ## types and form of the pages' JavaScript (./quickstart test installs the checkers)
 	@$(call on_files,$(if $(checked_js),tests/web/node_modules/.bin/tsc -p tests/web/tsconfig.json &&) $(prettier) --check,$(checked_js))
@@ -324,7 +328,7 @@ check-web-weight: all ## what a browser loads, packed: each file, and whether it
 	cd tests/web && BUILD=$(BUILD) node --test --test-reporter=spec weight.test.js
 pictures: all $(FIXTURES) ## the documentation's pictures, from recordings made meanwhile (as root, three minutes)
 	cd tests/web && BUILD=$(BUILD) node pictures/make.js
-check: all check-layers check-reads check-limits check-fmt check-sh check-web ## before a commit: the layers, and formatting and scripts of changed files; SINCE=REV, ALL=1
+check: all check-layers check-reads check-limits check-words check-fmt check-sh check-web ## before a commit: the layers, and formatting and scripts of changed files; SINCE=REV, ALL=1
 	@files=$$(tools/changed $(SINCE)) && echo "checked $(if $(ALL),all files,$$(echo "$$files" | grep -c .) changed files; make check-all checks all)"
 check-all: ## before a push: check of every file, clang, and unit tests under sanitizers
 	$(MAKE) ALL=1 check

@@ -38,8 +38,8 @@ frames=$(tr ';' '\n' <"$tmp/folded" | sed 's/ [0-9]*$//' | sort -u)
 nameless=$(grep -c '^\[kernel\]+0x' <<<"$frames")
 kill -TERM "$up"
 wait "$up"
-kernel_ms=$(sed -n 's/.*names of the kernel took \([0-9]*\) ms.*/\1/p' "$tmp/log") reads=$(sed -n 's/.*symbols were read \([0-9]*\) times.*/\1/p' "$tmp/log")
-files_ms=$(sed -n 's/.*names of files took \([0-9]*\) ms.*/\1/p' "$tmp/log") files=$(sed -n 's/.*files were read \([0-9]*\) times.*/\1/p' "$tmp/log")
+kernel_ms=$(sed -n 's/.*kernel symbols took \([0-9]*\) ms.*/\1/p' "$tmp/log") reads=$(sed -n 's/.*CPU time and were read \([0-9]*\) times.*/\1/p' "$tmp/log")
+files_ms=$(sed -n 's/.*symbolization took \([0-9]*\) ms.*/\1/p' "$tmp/log") files=$(sed -n 's/.*files were read \([0-9]*\) times.*/\1/p' "$tmp/log")
 share=$(calc "($kernel_ms + $files_ms) / $took / 10")
 row "names, \`cresset up\` at its defaults beside 8 busy programs and others that come and go, asked every 5 s: CPU time of all naming" "≤ 1 % of a CPU" \
 	"$share % (kernel $kernel_ms ms, its symbols read ${reads}x; files $files_ms ms, read ${files}x, in $took s; both processes took $(calc "$own / $took / 1e7") %)" "$(met "$share <= 1")"

@@ -168,7 +168,7 @@ export class Flame {
 	}
 	/** @param {Mode} mode */
 	setMode(mode) {
-		if (!MODES.includes(mode)) throw new Error(`there is no colour mode "${String(mode).slice(0, 20)}"`);
+		if (!MODES.includes(mode)) throw new Error(`unknown colour mode "${String(mode).slice(0, 20)}"`);
 		this.chosenMode = mode;
 		this.repaint();
 		this.emit('mode', { mode: this.mode });
@@ -563,7 +563,7 @@ function buildPage(options) {
 	canvas.setAttribute('role', 'application');
 	canvas.setAttribute(
 		'aria-label',
-		options.label || 'Flame graph. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+		options.label || 'Flame graph. Arrow keys move between frames, Enter zooms, Escape resets the zoom.'
 	);
 	hoverBox.hidden = focusBox.hidden = true;
 	body.append(canvas, hoverBox, focusBox);

@@ -28,9 +28,9 @@ export const KINDS = [
 	{ title: 'GPU temperature', metric: 'hw_gpu_temperature', by: 'gpu', unit: '°C' },
 	{ title: 'GPU clock', metric: 'hw_gpu_speed', by: 'gpu', match: 'clock="sm"', unit: 'Hz' },
 	{ title: 'PCIe', metric: 'hw_gpu_pcie_throughput', by: 'gpu,direction', unit: 'bytes/s' },
-	{ title: 'CPUs busy', metric: 'system_cpu_busy', by: 'cpu', unit: 'CPUs', stacked: true, top: 64 },
+	{ title: 'CPU in use', metric: 'system_cpu_busy', by: 'cpu', unit: 'CPUs', stacked: true, top: 64 },
 	{ title: 'Run queue', metric: 'system_cpu_run_queue', by: '', unit: 'threads' },
-	{ title: 'Busiest programs', metric: 'process_cpu_time', by: 'process', unit: 'CPUs', stacked: true, top: LINES },
+	{ title: 'Top programs', metric: 'process_cpu_time', by: 'process', unit: 'CPUs', stacked: true, top: LINES },
 	{
 		title: 'Memory',
 		metric: 'system_memory_usage',

@@ -165,7 +165,7 @@ class Reader {
 /** @param {any} value @param {string} what @param {number} limit */
 function count(value, what, limit) {
 	if (!Number.isInteger(value) || value < 0 || value > limit)
-		throw new Error(`the header says ${String(value).slice(0, 30)} ${what}, which cannot be`);
+		throw new Error(`the header says ${String(value).slice(0, 30)} ${what}, which is invalid`);
 	return /** @type {number} */ (value);
 }
 
@@ -193,19 +193,18 @@ function readHeader(r) {
 function checkHeader(h, left) {
 	/** @param {any} list */
 	const isWords = (list) => Array.isArray(list) && list.every((word) => typeof word === 'string');
-	if (!h || typeof h !== 'object' || h.version !== VERSION) throw new Error('the header does not say its version');
+	if (!h || typeof h !== 'object' || h.version !== VERSION) throw new Error('the header has no version');
 	count(h.nodes, 'nodes', left);
 	count(h.frames, 'frames', left);
 	count(h.strings, 'strings', left);
 	if (!h.nodes || !h.frames || !h.strings) throw new Error('the tree has no root');
 	if (!isWords(h.kinds) || !h.kinds.length || h.kinds.length > MAX_KINDS)
-		throw new Error('the header does not say the kinds of frames');
+		throw new Error('the header has no frame kinds');
 	if (!isWords(h.columns) || new Set(h.columns).size !== h.columns.length)
-		throw new Error('the header does not say the columns');
+		throw new Error('the header has no columns');
 	for (const name of ['depth', 'frame', 'self'])
 		if (!h.columns.includes(name)) throw new Error(`the tree has no column "${name}"`);
-	for (const name of ['type', 'unit'])
-		if (typeof h[name] !== 'string') throw new Error(`the header does not say the ${name}`);
+	for (const name of ['type', 'unit']) if (typeof h[name] !== 'string') throw new Error(`the header has no ${name}`);
 	return h;
 }
 
@@ -254,7 +253,7 @@ function readDepths(r, n) {
 	for (let i = 1; i < n; i++) {
 		const d = (depth[i] = depth[i - 1] + 1 - depth[i]);
 		if (d < 1) throw new Error(`node ${i} has no parent`);
-		if (d > MAX_DEPTH) throw new Error(`the tree is deeper than ${MAX_DEPTH} levels, which no picture shows`);
+		if (d > MAX_DEPTH) throw new Error(`the tree is deeper than ${MAX_DEPTH} levels`);
 	}
 	return depthsOf(depth);
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# The system user and group of the data. One that exists stays as it is, and also works without systemd.
+# Creates the system user and group of the data, unless they exist. Works without systemd.
 create_user() {
 	getent group cresset >/dev/null || groupadd --system cresset || no_user
 	if ! getent passwd cresset >/dev/null; then

@@ -1,6 +1,6 @@
 /* deploy/portable/late_gnutls.c: the functions of GnuTLS that libmicrohttpd calls. In the release
  * program libmicrohttpd is linked in, and GnuTLS is the host's: it is loaded when a server with TLS
- * starts, and its security updates are the host's, too. Everything else works without it.
+ * starts, so the host's security updates apply. Everything else works without it.
  *
  * Each function passes its arguments on as machine words. That is how all of them (pointers, sizes
  * and integers, at most six) are passed on the machines that cresset runs on. */

@@ -1,9 +1,9 @@
 /* deploy/portable/old_glibc.c: lets the release program, which is built on a newer system, run with
  * any glibc since 2.28. Functions whose current version is newer are bound to an older one, or to
- * the system call. The linker redirects each call to the __wrap_ function here (--wrap), calls of
- * static libraries, too. tools/check-glibc verifies the result.
+ * the system call. The linker redirects each call to the __wrap_ function here (--wrap), including
+ * those in static libraries. tools/check-glibc verifies the result.
  *
- * The old versions are the first of each machine: those that every glibc since exports. Sources:
+ * The old versions are the first of each machine, which every later glibc exports. Sources:
  * the symbol tables of glibc 2.28 to 2.41, and glibc's csu/libc-start.c. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ OLD(FIRST, void *, dlsym, (void *restrict library, const char *restrict name), l
 OLD(FIRST, int, dlclose, (void *library), library)
 OLD(FIRST, char *, dlerror, (void), )
 
-/* Newer versions differ in how they report errors, which nothing here asks for. */
+/* Newer versions differ in how they report errors, which is not used here. */
 OLD(FIRST, double, exp, (double x), x)
 OLD(FIRST, double, log, (double x), x)
 OLD(FIRST, double, log2, (double x), x)

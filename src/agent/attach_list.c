@@ -1,3 +1,5 @@
+/* A queue of processes to attach to. Each has a state: waiting, in progress, attached or refused;
+ * refused ones are retried at growing intervals where the reason may pass. */
 #include "agent/attach_list.h"
 
 #include <errno.h>

@@ -60,7 +60,7 @@ struct attach_list {
 	uint32_t n, busy;  /* entries in use; pid of the running attach, 0: none */
 	uint64_t next_ns;  /* no attach before this time */
 	uint64_t swept_ns;
-	uint64_t left_out; /* processes for which there was no room */
+	uint64_t left_out; /* processes for which there was no space */
 };
 void attach_list_init(struct attach_list *l, const struct attach_list_opts *opts);
 void attach_list_done(struct attach_list *l);

@@ -1,3 +1,4 @@
+/* Forks a helper that attaches the GPU library to one process at a time, and takes its result. */
 #include "agent/attaching.h"
 
 #include "agent/attach_list.h"
@@ -67,7 +68,7 @@ struct attaching *attaching_new(const struct up_attach *opts)
 	attach_list_init(&a->list, &list);
 	if (!attacher_start(&a->how, &a->attacher, &err))
 		return a;
-	log_warn("the GPU library is put into no program: %s", err.text);
+	log_warn("no program gets the GPU library: %s", err.text);
 	attach_list_done(&a->list);
 	free(a);
 	return NULL;
@@ -140,9 +141,9 @@ static void say_later(const struct attacher_answer *r, const struct attach_told 
 	unsigned s = told->pause_ns / 1000000000;
 
 	if (told->is_news)
-		log_info("not yet attached to: %s; it is tried again in %u s", r->err.text, s);
+		log_info("not attached yet: %s; next try in %u s", r->err.text, s);
 	else
-		log_verbose("not yet attached to: %s; in %u s again", r->err.text, s);
+		log_verbose("not attached yet: %s; next try in %u s", r->err.text, s);
 }
 
 static void say(const struct attacher_answer *r, const struct attach_told *told)
@@ -161,17 +162,17 @@ static void say(const struct attacher_answer *r, const struct attach_told *told)
 		say_later(r, told);
 		break;
 	case ATTACH_END_GIVEN_UP:
-		log_warn("not attached to, after %d tries: %s", ATTACH_TRIES, r->err.text);
+		log_warn("not attached, after %d tries: %s", ATTACH_TRIES, r->err.text);
 		break;
 	case ATTACH_END_REFUSED:
-		log_warn("not attached to: %s", r->err.text);
+		log_warn("not attached: %s", r->err.text);
 		break;
 	case ATTACH_END_FAILED:
-		log_warn("attaching has failed: %s", r->err.text);
+		log_warn("attaching failed: %s", r->err.text);
 		break;
 	}
 	if (r->report.pages_left)
-		log_warn("%" PRIu32 " pages of ours stay mapped in process %" PRIu32,
+		log_warn("%" PRIu32 " pages of cresset stay mapped in process %" PRIu32,
 			 r->report.pages_left, r->pid);
 }
 
@@ -194,8 +195,7 @@ static void take_answers(struct attaching *a, uint64_t now_ns)
 	}
 	if (rc == 0)
 		return;
-	log_warn("the process that attaches has ended: the GPU library gets into no further "
-		 "program");
+	log_warn("the attach process has ended: no further program gets the GPU library");
 	attacher_stop(&a->attacher);
 }
 
@@ -217,8 +217,7 @@ void attaching_run(struct attaching *a, struct collector *c, uint64_t now_ns)
 	if (a->attacher.fd >= 0)
 		ask(a, now_ns);
 	if (a->list.left_out && !a->counts.left_out)
-		log_warn("more than %d processes have the GPU driver's library: some are not "
-			 "attached to",
+		log_warn("more than %d processes have the GPU driver's library: some are skipped",
 			 ATTACH_LIST_MAX);
 	a->counts.left_out = a->list.left_out;
 	a->collector = NULL;
@@ -277,7 +276,7 @@ static void answer_for(int fd, const struct request *r, int code, const char *wh
 
 	answer.rc = err_set(&answer.err, code, "process %" PRIu32 ": %s", r->pid, what);
 	if (write(fd, &answer, sizeof answer) < 0)
-		return; /* nobody reads the answer any more */
+		return; /* the response is no longer read */
 }
 
 /* Returns the status from waitpid; -1: it took too long and was killed. */
@@ -303,14 +302,14 @@ static void serve_one(const struct attacher_opts *o, const struct request *r, in
 	if (child == 0)
 		be_child(o, r, fd);
 	if (child < 0) {
-		answer_for(fd, r, EBUSY, "there is no process to attach with");
+		answer_for(fd, r, EBUSY, "cannot start a process to attach with");
 		return;
 	}
 	int status = wait_for(child);
 	if (status < 0)
-		answer_for(fd, r, ETIMEDOUT, "attaching took too long, and was ended");
+		answer_for(fd, r, ETIMEDOUT, "attaching took too long and was stopped");
 	else if (status)
-		answer_for(fd, r, EIO, "the process that was attaching has died of it");
+		answer_for(fd, r, EIO, "the attach helper crashed");
 }
 
 /* Keeps no other descriptor open: a stream ends only when its last end is closed. */

@@ -42,7 +42,7 @@ const struct host_gpu_attach *attaching_counts(const struct attaching *a);
  *                       the calling process
  *     attacher_send     requests an attach to a process
  *     attacher_receive  receives the result
- *     attacher_stop     tells it to exit when it has no work; a running attach is finished
+ *     attacher_stop     makes it exit when it has no work; a running attach is finished
  *                       first
  *
  * Each attach runs in a child of its own: it reads another program's data, and a crash ends only
@@ -56,7 +56,7 @@ struct attacher_opts {
 	uint32_t forced;  /* as gpu_attach_opts.forced */
 };
 struct attacher {
-	int fd; /* readable when there is an answer; -1: not running */
+	int fd; /* readable when there is a response; -1: not running */
 	pid_t pid;
 };
 
@@ -75,7 +75,7 @@ void attacher_stop(struct attacher *a);
 
 /* Returns 0 or -errno; does not block. start: start time of the process. */
 int attacher_send(const struct attacher *a, uint32_t pid, uint64_t start);
-/* Returns 1 with an answer, 0 when there is none yet, -EPIPE when the attacher has exited. */
+/* Returns 1 with a response, 0 if none exists yet, -EPIPE when the attacher has exited. */
 int attacher_receive(const struct attacher *a, struct attacher_answer *out);
 
 #endif

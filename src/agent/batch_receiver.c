@@ -1,3 +1,5 @@
+/* Receives chunks of batches from the collector, checks them, and passes complete batches to the
+ * target. */
 #include "agent/batch_receiver.h"
 
 #include "base/clock.h"
@@ -184,7 +186,7 @@ static int settle_batch(struct batch_receiver *k, struct err *err)
 	k->held_until_ns = 0;
 	if (rc == -ENOSPC) {
 		if (!k->is_full)
-			log_warn("%s; what was recorded waits until there is room", err->text);
+			log_warn("%s; recorded data is queued until space is available", err->text);
 		k->is_full = true;
 		k->again_ns = clock_mono_ns() + AGAIN_NS;
 		return 0;
@@ -220,7 +222,8 @@ static int take_batch(struct batch_receiver *k, const struct wire_batch *b, stru
 		return err_set(err, EPROTO, "empty batch from the collector");
 	if (k->held_until_ns)
 		return err_set(err, EPROTO,
-			       "batch from the collector before its last one was taken");
+			       "protocol error: batch from the collector before the previous one "
+			       "was acknowledged");
 	k->batch = *b;
 	return k->target.names_wait_ns ? hold_batch(k, err) : settle_batch(k, err);
 }

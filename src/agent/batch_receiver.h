@@ -31,7 +31,7 @@ struct batch_target {
 	/* The dictionary is about to be freed. */
 	void (*end)(void *ctx);
 	/* A batch is passed once the files that are new in it were read, or after this time at the
-	 * latest; 0: at once. */
+	 * latest; 0: immediately. */
 	uint64_t names_wait_ns;
 	void *ctx;
 };
@@ -48,7 +48,7 @@ struct batch_receiver {
 	struct name_queue naming;
 	struct wire_batch batch; /* the last one */
 	uint64_t held_until_ns;  /* it waits for names until then; 0: it does not */
-	bool is_full;            /* the disk is full: nothing is read until there is room */
+	bool is_full;            /* the disk is full: nothing is read until space is available */
 	uint64_t again_ns;       /* when storing is tried again */
 	uint32_t asked;          /* mapping of the requested file; MAPPING_NONE: none */
 	bool has_names;          /* dict has names that the target has not seen */

@@ -33,7 +33,7 @@ enum {
 #define DICTIONARY_AGE_NS 3600000000000ull
 #define LOSSES_SAID_NS    60000000000ull
 #define FIRST_INTERVAL_NS 2000000000ull
-/* The supervisor kills a collector that has not ended after 1.3 s. These begin with the end. */
+/* The supervisor kills a collector that has not ended after 1.3 s. These start with the end. */
 #define STOP_NAMES_NS     900000000ull
 #define STOP_NS           1100000000ull
 
@@ -104,11 +104,11 @@ static void say_left_out(struct collecting *c, uint64_t dropped)
 
 	c->left_out += dropped;
 	if (is_first)
-		log_info("samples are left out by --only, --exclude or relabel rules: %llu in the "
-			 "first interval that had any",
+		log_info("samples excluded by --only, --exclude or relabel rules: %llu in the "
+			 "first interval with any",
 			 (unsigned long long)dropped);
 	else if (dropped)
-		log_verbose("samples left out: %llu so far", (unsigned long long)c->left_out);
+		log_verbose("samples excluded: %llu so far", (unsigned long long)c->left_out);
 }
 
 /* Counts samples dropped by the queue to the store. Metrics show them an interval later. */
@@ -157,13 +157,13 @@ static void say_worker(const struct helper_stats *now, struct helper_stats *said
 	const char *name = helper_work_names[work];
 
 	if (ends[HELPER_DIED] != said->ends[work][HELPER_DIED])
-		log_warn("%s has died, and another is there: %llu so far", name,
+		log_warn("%s died and was replaced: %llu so far", name,
 			 (unsigned long long)ends[HELPER_DIED]);
 	if (ends[HELPER_STUCK] != said->ends[work][HELPER_STUCK])
-		log_warn("%s did not return from reading another process or its files: %llu so "
-			 "far, %u of them there still%s",
+		log_warn("%s hung while reading another process or its files: %llu so far, %u "
+			 "still there%s",
 			 name, (unsigned long long)ends[HELPER_STUCK], now->stuck[work],
-			 now->stuck[work] == HELPER_MAX_STUCK ? "; no other is started" : "");
+			 now->stuck[work] == HELPER_MAX_STUCK ? "; not replaced" : "");
 }
 
 static void say_workers(struct collecting *c)
@@ -184,18 +184,18 @@ static void say_gpus(struct collecting *c)
 	const struct gpu_status s = host_metrics_gpu(c->host);
 
 	if (s.hangs_ns && !c->gpu_hangs)
-		log_warn("the GPU driver does not answer: no metrics of GPUs until it does");
+		log_warn("the GPU driver does not respond: no GPU metrics until it does");
 	else if (!s.hangs_ns && c->gpu_hangs)
-		log_info("the GPU driver answers again");
+		log_info("the GPU driver responds again");
 	c->gpu_hangs = s.hangs_ns > 0;
 	if (s.state == c->gpu_said)
 		return;
 	if (s.state == GPU_FAILED)
-		log_warn("no metrics of GPUs: %s", s.words);
+		log_warn("no GPU metrics: %s", s.words);
 	else if (s.state == GPU_ABSENT)
 		log_verbose("no GPUs: %s", s.words);
 	else if (s.state == GPU_WORKS)
-		log_verbose("metrics of GPUs, through %s", s.backend);
+		log_verbose("GPU metrics from %s", s.backend);
 	c->gpu_said = s.state;
 }
 
@@ -218,9 +218,9 @@ static void say_gpu_programs(struct collecting *c)
 	const struct gpu_time_stats *t = &c->gpu_time;
 
 	if (c->gpu_probes.files != c->gpu_files_said)
-		log_verbose("calls of %u libraries of GPUs are seen", c->gpu_probes.files);
+		log_verbose("recording calls of %u GPU libraries", c->gpu_probes.files);
 	if (t->programs != c->gpu_programs_said)
-		log_verbose("GPU time of %u program%s is watched", t->watching,
+		log_verbose("recording GPU time of %u program%s", t->watching,
 			    t->watching == 1 ? "" : "s");
 	for (uint32_t i = c->gpu_problems_said; i < t->problems; i++)
 		if (i + GPU_TIME_RECENT >= t->problems)
@@ -328,16 +328,16 @@ static void say_windows(struct collecting *c)
 	collect_get_stats(c->collector, &stats);
 	bool is_thin = stats.wait_share < 1;
 	if (is_thin && !c->is_thin && !c->thin_said)
-		log_info("looking at each switch would take %.1f %% of a CPU: waits are recorded "
-			 "in windows, %.1f %% of the time now, and are estimates (--wait-budget)",
+		log_info("tracing each switch would take %.1f %% of a CPU: waits are recorded in "
+			 "windows, %.1f %% of the time now, and are estimates (--wait-budget)",
 			 100 * stats.wait_load, 100 * stats.wait_share);
 	else if (is_thin != c->is_thin)
 		log_verbose("waits are recorded %.1f %% of the time", 100 * stats.wait_share);
 	c->is_thin = is_thin;
 	c->thin_said |= is_thin;
 	if (stats.wait_turns > 1 && !c->turns_said)
-		log_info("very many threads are waiting: a pending wait is recorded in one of "
-			 "%" PRIu32 " intervals",
+		log_info("too many waiting threads: a pending wait is recorded in one of %" PRIu32
+			 " intervals",
 			 stats.wait_turns);
 	c->turns_said |= stats.wait_turns > 1;
 }
@@ -467,13 +467,12 @@ static int finish(struct collecting *c, struct err *err)
 		now_ns = clock_mono_ns();
 	}
 	collect_get_stats(c->collector, &stats);
-	log_verbose(
-		"names of the kernel took %llu ms of CPU time; its symbols were read %llu times",
-		(unsigned long long)stats.kernel_names_ns / 1000000,
-		(unsigned long long)stats.kernel_symbols_read);
+	log_verbose("kernel symbols took %llu ms of CPU time and were read %llu times",
+		    (unsigned long long)stats.kernel_names_ns / 1000000,
+		    (unsigned long long)stats.kernel_symbols_read);
 	uint64_t lost = outbox_drop(&c->outbox);
 	if (lost && c->outbox.next_sequence > 1) /* else none was ever connected */
-		log_warn("%llu samples were not stored: the store process did not take them",
+		log_warn("%llu samples not stored: not acknowledged by the store process",
 			 (unsigned long long)lost);
 	return rc;
 }

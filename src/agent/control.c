@@ -1,3 +1,5 @@
+/* Messages between the supervisor and its processes: small datagrams over a socket pair, with
+ * descriptors. */
 #include "agent/wire.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Shared memory in which the collector counts its turns; other processes read it to detect a
+ * stalled collector. */
 #include "agent/health.h"
 
 #include "base/buf.h"

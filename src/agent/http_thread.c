@@ -1,3 +1,5 @@
+/* A thread with a request loop over one connection. The owner wakes it; a change of token or a
+ * stop is noticed between requests. */
 #include "agent/http_thread.h"
 
 #include "base/clock.h"
@@ -150,7 +152,7 @@ void http_thread_done(struct http_thread *t)
 	*t = (struct http_thread){ 0 };
 }
 
-/* --- the meaning of an answer ----------------------------------------------------------------- */
+/* --- the meaning of a response --------------------------------------------------------------- */
 
 #define SECOND_NS         1000000000ull
 #define BACKOFF_MAX_NS    (60 * SECOND_NS)

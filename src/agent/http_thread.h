@@ -61,7 +61,7 @@ int http_thread_ask(struct http_thread *t, const struct http_request *r, struct 
 void http_thread_back_off(struct http_thread *t, uint64_t retry_after_s);
 bool http_thread_is_held(struct http_thread *t);
 /* Called by the thread, with the lock held. True if a token was set after the last request had
- * copied its own: the answer says nothing about the new token. */
+ * copied its own: the response states nothing about the new token. */
 bool http_thread_has_new_token(const struct http_thread *t);
 
 /* Called by any thread, with the lock held. token is copied; "": none. */
@@ -74,7 +74,7 @@ bool http_thread_end(struct http_thread *t);
 /* The thread has ended or was never started. */
 void http_thread_done(struct http_thread *t);
 
-/* --- what to do with a batch after a server's answer:
+/* --- what to do with a batch after a server's response:
  *
  *     2xx                 sent
  *     412, 400            for a batch compressed against another: the server cannot decompress
@@ -100,7 +100,7 @@ enum delivery {
 enum { DELIVERY_MAX_BREAKS = 8 };
 
 struct attempt {
-	long status;     /* 0: no answer */
+	long status;     /* 0: no response */
 	bool is_delta;   /* it was sent as a delta */
 	bool is_zstd;    /* else gzip */
 	bool zstd_works; /* this server has accepted it before */

@@ -1,3 +1,5 @@
+/* The event loop of the unprivileged process: supervisor control, the collector's stream, and the
+ * periodic work of the target. */
 #include "agent/batch_receiver.h"
 
 #include "agent/wire.h"
@@ -46,7 +48,7 @@ static void hear(struct ingest_loop *t)
 	}
 }
 
-/* Returns true when there is news about names. */
+/* Returns true when there is updates about names. */
 static bool wait_for_work(struct ingest_loop *t, int timeout_ms)
 {
 	struct stream *s = &t->keeper.stream;
@@ -86,7 +88,7 @@ static bool has_data(const struct ingest_loop *t)
 	return poll(&stream, 1, 0) > 0;
 }
 
-/* Receives what is in the socket: the collector was told to stop first. */
+/* Receives what is in the socket: the collector had to stop first. */
 static int receive_last(struct ingest_loop *t, struct err *err)
 {
 	uint64_t now_ns = clock_mono_ns(), end_ns = now_ns + STOP_NS, quiet_ns = now_ns + QUIET_NS;

@@ -1,3 +1,4 @@
+/* Encodes each batch as an OTLP message with its dictionary, and appends it to the spool. */
 #include "agent/keep_spool.h"
 
 #include "agent/name_queue.h"

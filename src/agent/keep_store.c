@@ -1,3 +1,4 @@
+/* Writes received batches to the store, and retries when the disk is full. */
 #include "agent/batch_receiver.h"
 
 #include "base/log.h"
@@ -17,7 +18,7 @@ static void read_metrics(struct profile *dict, const struct received_batch *b,
 	if (otlp_metrics_decode(b->metrics, b->metrics_bytes, dict, &m, &err) == 0)
 		otlp_metrics_points(&m, dict, points);
 	else
-		log_warn("metrics of the host are left out: %s", err.text);
+		log_warn("host metrics dropped: %s", err.text);
 	otlp_metrics_done(&m);
 }
 
@@ -25,8 +26,8 @@ static void read_metrics(struct profile *dict, const struct received_batch *b,
 static void say_expired(struct keep_store *k, uint64_t expired)
 {
 	if (expired && !k->is_expired)
-		log_warn("%" PRIu64 " samples and points are older than what is kept, and left "
-			 "out: is the clock right?",
+		log_warn("%" PRIu64
+			 " samples and points dropped: older than the retention; check the clock",
 			 expired);
 	k->is_expired = expired;
 }

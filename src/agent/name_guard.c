@@ -1,3 +1,5 @@
+/* Notes the file being read where the next process can see it, so that a crash identifies the
+ * file. */
 #include "agent/name_guard.h"
 
 #include <errno.h>

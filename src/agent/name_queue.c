@@ -1,3 +1,5 @@
+/* Requests the files of mappings with unnamed frames one after the other, and limits the CPU time
+ * spent on each. */
 #include "agent/name_queue.h"
 
 #include "agent/name_guard.h"
@@ -206,9 +208,7 @@ static bool is_allowed(const struct name_queue *n, struct name_queue_want *w, co
 	if (ends < NAME_GUARD_ENDS)
 		return true;
 	if (!w->is_left_alone)
-		log_warn(
-			"functions of %s have no names: reading it has ended this process %u times",
-			path, ends);
+		log_warn("no symbols for %s: reading it crashed this process %u times", path, ends);
 	w->is_left_alone = true;
 	return false;
 }

@@ -1,3 +1,4 @@
+/* A list of requested frames under a lock, and a condition that wakes queries when names arrive. */
 #include "agent/name_requests.h"
 
 #include "agent/name_queue.h"

@@ -1,5 +1,5 @@
 /* agent/name_requests.h: requests from queries for names of frames. Naming (name_queue.h) adds the
- * frames that are pending. A thread that answers a query requests those it is about to show, and
+ * frames that are pending. A thread that runs a query requests those it is about to show, and
  * may wait a moment for their names.
  *
  * All functions but new and free may be called by any thread. */

@@ -1,3 +1,5 @@
+/* Encodes batches as chunks, queues them up to a limit, and writes them to the socket without
+ * blocking. */
 #include "agent/outbox.h"
 
 #include "base/mem.h"
@@ -227,7 +229,7 @@ static void send_dictionary_of(struct outbox *o, struct profile *p)
 	release(o, old);
 }
 
-/* Sends all new entries of the dictionary, even those that the batch does not refer to. */
+/* Sends all new entries of the dictionary, even the ones that the batch does not refer to. */
 static void send_first(struct outbox *o)
 {
 	const struct chunk_out out = { .put = put_table, .ctx = o };
@@ -287,7 +289,7 @@ static int take(struct outbox *o, const struct stream_message *m,
 	return -EPROTO;
 }
 
-/* A store process that sends requests without reading the answers is not read any more; one that
+/* A store process that sends requests without reading the responses is no longer read; one that
  * sends too much is read only occasionally. A well-behaved one requests one file at a time. */
 static bool can_hear(const struct outbox *o)
 {

@@ -1,9 +1,9 @@
 /* agent/outbox.h: the collector's side of the stream: batches waiting to be stored, and the
  * dictionary they refer to.
  *
- * Making a batch takes the samples out of the profile and keeps them encoded until they are
+ * Making a batch takes the samples out of the profile and retains them encoded until they are
  * acknowledged. Sending a batch writes the new entries of the dictionary; after the stream broke,
- * the whole dictionary is written again from the profile. So the outbox owns profiles, and keeps
+ * the whole dictionary is written again from the profile. So the outbox owns profiles, and retains
  * each until the last batch that refers to it is acknowledged. */
 #ifndef CRESSET_AGENT_OUTBOX_H
 #define CRESSET_AGENT_OUTBOX_H
@@ -49,7 +49,7 @@ void outbox_done(struct outbox *o);
 /* Takes one message of OTLP metrics for the next batch. otlp is empty afterwards. */
 void outbox_set_metrics(struct outbox *o, struct buf *otlp);
 /* Makes a batch of the profile's samples and takes them out. Returns the number of older samples
- * dropped to make room. */
+ * dropped to make space. */
 uint64_t outbox_add(struct outbox *o, const struct wire_batch *head);
 static inline bool outbox_is_empty(const struct outbox *o)
 {

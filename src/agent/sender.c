@@ -1,3 +1,5 @@
+/* Sends the oldest spool entry, and applies the delivery policy to the response. Retries with
+ * growing delays. */
 #include "agent/sender.h"
 
 #include "agent/http_thread.h"
@@ -31,9 +33,9 @@ enum { STALL_S = 60 };
 
 /* A batch as it is sent to a server, and what is known about that server's compression.
  *
- * A Cresset server keeps one of our batches, its key. Entries that the spool compressed against it
- * are sent unchanged. Others are decompressed, then compressed against the key if its plain bytes
- * are known, else alone. */
+ * A Cresset server retains one of our batches, its key. Entries that the spool compressed against
+ * it are sent unchanged. Others are decompressed, then compressed against the key if its plain
+ * bytes are known, else alone. */
 struct package {
 	struct buf body, plain; /* plain: the uncompressed message, if it had to be decompressed */
 	bool is_gzip;
@@ -41,7 +43,7 @@ struct package {
 };
 
 struct package_peer {
-	uint64_t key;     /* id of the batch that the server keeps; 0: none */
+	uint64_t key;     /* id of the batch that the server retains; 0: none */
 	struct buf plain; /* that batch decompressed, if the spool has another key */
 	size_t key_bytes; /* of the key compressed alone */
 	bool is_gzip;     /* the server does not accept zstd */
@@ -102,7 +104,7 @@ static int package_make(struct spool *spool, const struct package_peer *peer,
 	return repack(peer, p) ? 0 : otlp_pack(bytes_of(&p->plain), none, &p->body, err);
 }
 
-/* Records that the server, after accepting e as p, keeps the batch `key`. */
+/* Records that the server, after accepting e as p, retains the batch `key`. */
 static void package_peer_set_key(struct package_peer *peer, uint64_t key,
 				 const struct spool_entry *e, struct package *p)
 {
@@ -146,11 +148,11 @@ struct sender {
 	struct spool_counts said; /* as of the last summary */
 };
 
-/* --- what a server answered ------------------------------------------------------------------- */
+/* --- what a server returned ------------------------------------------------------------------- */
 
-/* The answer is not trusted. */
+/* The response is not trusted. */
 struct reply {
-	long status;                 /* 0: no answer */
+	long status;                 /* 0: no response */
 	uint64_t retry_after_s, key; /* key: X-Cresset-Key */
 	struct buf body;
 };
@@ -255,8 +257,7 @@ static void say_down(struct sender *s, const struct reply *reply, const struct e
 		s->down_since_ns = now_ns;
 	s->said_ns = now_ns;
 	if (reply->status) {
-		buf_addf(&words, "%s does not take what is sent: status %ld", s->http.url,
-			 reply->status);
+		buf_addf(&words, "%s rejects uploads: status %ld", s->http.url, reply->status);
 		if (reply->body.len) {
 			buf_adds(&words, ", ");
 			reply_words(reply, &words);
@@ -265,11 +266,10 @@ static void say_down(struct sender *s, const struct reply *reply, const struct e
 		buf_adds(&words, err->text);
 	}
 	spool_status(s->spool, &now);
-	log_warn(
-		"%s; %llu batches wait in the spool (%llu KiB), %llu were dropped for want of room",
-		buf_cstr(&words), (unsigned long long)now.waiting,
-		(unsigned long long)now.waiting_bytes >> 10,
-		(unsigned long long)now.counts.dropped);
+	log_warn("%s; %llu batches in the spool (%llu KiB), %llu dropped because it was full",
+		 buf_cstr(&words), (unsigned long long)now.waiting,
+		 (unsigned long long)now.waiting_bytes >> 10,
+		 (unsigned long long)now.counts.dropped);
 	buf_done(&words);
 }
 
@@ -278,7 +278,7 @@ static void say_up(struct sender *s)
 	uint64_t now_ns = clock_mono_ns();
 
 	if (s->down_since_ns)
-		log_info("%s takes batches again, after %llu s", s->http.url,
+		log_info("%s accepts batches again, after %llu s", s->http.url,
 			 (unsigned long long)((now_ns - s->down_since_ns) / 1000000000));
 	s->down_since_ns = 0;
 }
@@ -294,7 +294,7 @@ static void say_refused(struct sender *s, const struct reply *reply, uint64_t sa
 	s->refused_said_ns = now_ns;
 	if (!why)
 		reply_words(reply, &words);
-	log_warn("%s refuses a batch of %llu samples, which is lost: status %ld, %s", s->http.url,
+	log_warn("%s rejects a batch of %llu samples, now lost: status %ld, %s", s->http.url,
 		 (unsigned long long)samples, reply->status, why ? why : buf_cstr(&words));
 	buf_done(&words);
 }
@@ -307,7 +307,7 @@ static void say_dropped(struct sender *s)
 	spool_status(s->spool, &now);
 	if (now.counts.dropped == s->said.dropped || now_ns < s->said_ns + REFUSED_NS)
 		return;
-	log_warn("%llu batches with %llu samples were dropped: there was no room in the spool",
+	log_warn("%llu batches with %llu samples dropped: the spool is full",
 		 (unsigned long long)(now.counts.dropped - s->said.dropped),
 		 (unsigned long long)(now.counts.dropped_samples - s->said.dropped_samples));
 	s->said = now.counts;
@@ -320,14 +320,14 @@ static void say_partial(const struct sender *s, const struct reply *reply)
 	uint64_t rejected = reply_rejected(reply, &words);
 
 	if (rejected)
-		log_warn("%s left out %llu of a batch: %s", s->http.url,
+		log_warn("%s dropped %llu of a batch: %s", s->http.url,
 			 (unsigned long long)rejected, buf_cstr(&words));
 	else if (words.len)
 		log_warn("%s: %s", s->http.url, buf_cstr(&words));
 	buf_done(&words);
 }
 
-/* --- handling an answer ----------------------------------------------------------------------- */
+/* --- handling a response --------------------------------------------------------------------- */
 
 static void note_peer(struct sender *s, const struct spool_entry *e, struct package *p,
 		      const struct reply *reply)
@@ -393,8 +393,7 @@ static int halve(struct sender *s, const struct spool_entry *e, const struct rep
 static int begin_anew(struct sender *s, struct err *err)
 {
 	package_peer_forget(&s->peer);
-	log_warn("%s misses too many batches before this one, which were dropped: "
-		 "numbers start over, with another UUID",
+	log_warn("%s: gap in the batch sequence after drops; restarting under a new UUID",
 		 s->http.url);
 	return spool_start_over(s->spool, err);
 }
@@ -418,7 +417,7 @@ static int settle(struct sender *s, const struct spool_entry *e, struct package 
 		spool_want_key(s->spool);
 		return 0;
 	case DELIVERY_GZIP:
-		log_verbose("%s does not take zstd: gzip from here on", s->http.url);
+		log_verbose("%s does not accept zstd: using gzip", s->http.url);
 		s->peer.is_gzip = true;
 		return 0;
 	case DELIVERY_SPLIT:

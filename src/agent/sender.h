@@ -1,12 +1,12 @@
 /* agent/sender.h: a thread that sends a spool's entries to a server: OTLP over HTTP, oldest first,
  * one at a time.
  *
- * A server that answers with X-Cresset-Key is a Cresset server, and keeps that batch to decompress
- * others against. Entries compressed against it are sent unchanged from the spool, with
+ * A server that sends X-Cresset-Key is a Cresset server, and retains that batch to
+ * decompress others against. Entries compressed against it are sent unchanged from the spool, with
  * X-Cresset-Base. Other servers get whole messages, in zstd or, if they do not accept it, gzip.
  * All requests have X-Cresset-Agent and X-Cresset-Seq; servers that do not know these ignore them.
  *
- * delivery_of (http_thread.h) decides what happens after an answer. A failure is logged once, then
+ * delivery_of (http_thread.h) decides what happens after a response. A failure is logged once, then
  * every ten minutes; so is the recovery. */
 #ifndef CRESSET_AGENT_SENDER_H
 #define CRESSET_AGENT_SENDER_H
@@ -36,7 +36,7 @@ int sender_start(struct spool *spool, const struct sender_opts *opts, struct sen
 		 struct err *err);
 /* Call after an entry was added to the spool. */
 void sender_wake(struct sender *s);
-/* token is copied; "": none. Pending entries are tried at once. */
+/* token is copied; "": none. Pending entries are tried immediately. */
 void sender_set_token(struct sender *s, const char *token);
 /* Sends until the spool is empty, something fails, or within_ns is over; then ends the thread.
  * Returns false if the thread did not end in time: it still uses the spool, and nothing is

@@ -47,7 +47,7 @@ static void take_token(void *ctx, int fd)
 
 	close(fd);
 	if (n < 0) {
-		log_warn("cannot read the token: %s; it is unchanged", strerror(errno));
+		log_warn("cannot read the token: %s; keeping the previous one", strerror(errno));
 		return;
 	}
 	text[n] = '\0';
@@ -77,7 +77,7 @@ static void note_peer(void *ctx, bool is_cresset)
 	symbols_thread_set_peer(s->symbols, is_cresset);
 }
 
-/* All received batches are in the spool before the sender is told to end. */
+/* All received batches are in the spool before the sender must end. */
 static int send_all(struct sending *s, const struct up_target *t, struct err *err)
 {
 	s->target = (struct keep_spool){ .spool = s->spool,
@@ -99,7 +99,7 @@ static int send_all(struct sending *s, const struct up_target *t, struct err *er
 	return rc;
 }
 
-/* The symbols thread ends last: the sender tells it about the server. */
+/* The symbols thread ends last: it gets the server from the sender. */
 static int start_threads(struct sending *s, const struct up_target *t, struct err *err)
 {
 	const struct symbols_thread_opts symbols = { .url = t->url,
@@ -135,7 +135,7 @@ static int serve_spool(struct sending *s, const struct up_target *t, struct err 
 		symbols_thread_stop(s->symbols);
 	spool_status(s->spool, &left);
 	if (left.waiting)
-		log_info("%llu batches are in the spool and are sent at the next start",
+		log_info("%llu batches remain in the spool and are sent at the next start",
 			 (unsigned long long)left.waiting);
 	if (ended)
 		spool_close(s->spool);
@@ -200,8 +200,9 @@ int sender_main(const struct up_opts *opts, const struct up_shared *shared, int 
 	if (!rc)
 		rc = spool_open(&spool, &s.spool, &damaged, &err);
 	if (damaged)
-		log_warn("the spool in %s was damaged and is set aside: what waited there is lost",
-			 opts->data_dir);
+		log_warn(
+			"the spool in %s was damaged and is set aside: its unsent batches are lost",
+			opts->data_dir);
 	if (!rc)
 		rc = serve_spool(&s, &opts->target, &err);
 	if (rc)

@@ -1,3 +1,5 @@
+/* Stores messages as compressed entries in SQLite, drops the oldest beyond the size limit, and
+ * numbers them for the server. */
 #include "agent/spool_state.h"
 
 #include "base/mem.h"
@@ -39,7 +41,7 @@ static int open_file(struct spool *s, struct err *err)
 	return rc ? rc : load_key(s, err);
 }
 
-/* The damaged file is kept for inspection. */
+/* The damaged file is retained for inspection. */
 int spool_set_aside(struct spool *s, struct err *err)
 {
 	char *to = xasprintf("%s.damaged", s->path), *journal = xasprintf("%s-journal", s->path);
@@ -131,7 +133,7 @@ static bool fits(struct spool *s, size_t bytes)
 	return spool_db_used(s) + room_of(bytes) <= budget(s);
 }
 
-/* Returns 1 if an entry was dropped, 0 if there is none. Commits, so that the next transaction can
+/* Returns 1 if an entry was dropped, 0 if none exists. Commits, so that the next transaction can
  * use the freed space. */
 static int drop_oldest(struct spool *s, struct err *err)
 {
@@ -176,7 +178,7 @@ static int pack(struct spool *s, const struct spool_message *m, struct spool_ent
 			  &e->base, err);
 }
 
-/* Packs the message and makes room for it. If the key takes up the room, the key is dropped. */
+/* Packs the message and makes space for it. If the key takes up the space, the key is dropped. */
 static int prepare(struct spool *s, const struct spool_message *m, struct spool_entry *e,
 		   struct err *err)
 {

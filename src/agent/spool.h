@@ -65,14 +65,14 @@ struct spool_entry {
 struct spool_counts {
 	uint64_t added, added_samples;
 	uint64_t sent, sent_samples;
-	uint64_t dropped, dropped_samples; /* no room */
+	uint64_t dropped, dropped_samples; /* no space */
 	uint64_t refused, refused_samples; /* refused by a server, or damaged */
 };
 struct spool_status {
 	uint64_t waiting, waiting_bytes;
 	struct spool_counts counts;
 };
-/* The batch that the server keeps as a key. */
+/* The batch that the server retains as a key. */
 struct spool_peer {
 	uint64_t url_hash;
 	uint64_t key; /* id; 0: none */
@@ -89,7 +89,7 @@ int spool_add(struct spool *s, const struct spool_message *m, bool *duplicate, s
 /* Makes the next message of profiles whole. */
 void spool_want_key(struct spool *s);
 
-/* Reads the oldest pending entry. Returns 1, or 0 when there is none. The entry stays, and is not
+/* Reads the oldest pending entry. Returns 1, or 0 if none exists. The entry stays, and is not
  * dropped for others until the next call of one of these functions. */
 int spool_first(struct spool *s, struct spool_entry *out, struct err *err);
 /* Appends its message, decompressed. -EBADMSG: it or its key is damaged. */

@@ -73,8 +73,8 @@ static inline bool spool_may_be_key(enum spool_kind kind, uint64_t base)
 
 /* --- spool.c: with the lock held --- */
 
-/* Sets a damaged file aside and starts another; only the last damaged file is kept. Nothing is in
- * flight afterwards. */
+/* Sets a damaged file aside and starts another; only the last damaged file is retained. Nothing is
+ * in flight afterwards. */
 int spool_set_aside(struct spool *s, struct err *err);
 
 /* --- spool_db.c --- */
@@ -97,7 +97,7 @@ uint64_t spool_db_used(struct spool *s); /* bytes */
 /* Sets a new UUID in the row. */
 int spool_db_new_agent(struct spool *s, struct err *err);
 int spool_db_put(struct spool *s, const struct spool_entry *e, struct err *err);
-/* These return 1, or 0 when there is none. */
+/* These return 1, or 0 if none exists. */
 int spool_db_get(struct spool *s, uint64_t id, struct spool_entry *out, struct err *err);
 int spool_db_first(struct spool *s, struct spool_entry *out, struct err *err);
 /* The oldest pending entry other than `but`. */

@@ -116,7 +116,7 @@ static int keep(struct keeping *k, struct err *err)
 	rc = ingest_loop_run(&k->taking, err);
 	if (server->stop)
 		server->stop(server->ctx);
-	log_verbose("names of files took %llu ms of CPU time; files were read %llu times",
+	log_verbose("symbolization took %llu ms of CPU time; files were read %llu times",
 		    (unsigned long long)k->taking.keeper.naming.spent_ns / 1000000,
 		    (unsigned long long)k->taking.keeper.naming.reads);
 	batch_receiver_done(&k->taking.keeper);

@@ -44,7 +44,7 @@ struct part {
 	/* the write end of a pipe, which no other process has; closing it kills the part; -1:
 	 * none */
 	int life;
-	bool is_ready, was_ready, is_asked; /* is_asked: asked to exit and restart at once */
+	bool is_ready, was_ready, is_asked; /* is_asked: asked to exit and restart immediately */
 	uint64_t started_ns, again_ns, backoff_ns;
 	uint32_t heard; /* messages since it was started */
 };
@@ -192,11 +192,11 @@ static void take_control(struct supervisor *s, struct part *p, enum control what
 	if (what != CONTROL_READY || p->is_ready)
 		return;
 	p->is_ready = p->was_ready = true;
-	log_verbose("the %s runs as process %d", p->name, (int)p->pid);
+	log_verbose("the %s is process %d", p->name, (int)p->pid);
 	join(s);
 }
 
-/* A part that has closed its end but still runs is not polled any more: poll would never block. A
+/* A part that has closed its end but still runs is no longer polled: poll would never block. A
  * part that sends too much is compromised or broken. */
 static void hear(struct supervisor *s, struct part *p)
 {
@@ -209,7 +209,7 @@ static void hear(struct supervisor *s, struct part *p)
 		p->heard++;
 	}
 	if (p->heard >= HEARD_MAX) {
-		log_warn("the %s writes too much and is killed", p->name);
+		log_warn("the %s sends too many control messages, killing it", p->name);
 		kill(p->pid, SIGKILL);
 	}
 	if (what == CONTROL_GONE || p->heard >= HEARD_MAX)
@@ -230,7 +230,7 @@ static void send_token(struct supervisor *s)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0) {
-		log_warn("cannot open %s: %s; the token is unchanged", path, strerror(errno));
+		log_warn("cannot open %s: %s; keeping the previous token", path, strerror(errno));
 		return;
 	}
 	if (s->parts[KEEPER].pid)
@@ -264,7 +264,7 @@ static void look_at_token(struct supervisor *s, bool at_once)
 
 /* --- deaths ----------------------------------------------------------------------------------- */
 
-/* The part has already logged why. A full disk may have room later. */
+/* The part has already logged why. A full disk may have space later. */
 static bool cannot_work_here(const struct part *p, int status)
 {
 	return !p->was_ready && !(WIFEXITED(status) && WEXITSTATUS(status) == ENOSPC);
@@ -330,7 +330,7 @@ static void say_silent(const struct supervisor *s, uint64_t now_ns)
 	buf_addf(&text, "not recording for %llu s: ",
 		 (unsigned long long)((now_ns - s->silent_ns) / SECOND_NS));
 	if (p->pid)
-		buf_addf(&text, "the collector, process %d, does not answer%s%s", (int)p->pid,
+		buf_addf(&text, "the collector, process %d, does not respond%s%s", (int)p->pid,
 			 why.len ? "; it is " : "", why.len ? buf_cstr(&why) : "");
 	else
 		buf_adds(&text, "the collector is not running");
@@ -340,7 +340,7 @@ static void say_silent(const struct supervisor *s, uint64_t now_ns)
 	buf_done(&text);
 }
 
-/* Reports when the collector stops answering, and when it answers again. */
+/* Reports when the collector stops answering, and when it responds again. */
 static void look_at_health(struct supervisor *s)
 {
 	uint64_t now_ns = clock_mono_ns(),
@@ -433,9 +433,9 @@ static void leave_behind(struct part *p)
 	struct buf why = { 0 }, status = { 0 };
 
 	health_why(p->pid, &why);
-	buf_addf(&status, "the %s cannot be ended: process %d is %s", p->name, (int)p->pid,
-		 why.len ? buf_cstr(&why) : "not answering");
-	log_warn("%s; nobody waits for it", buf_cstr(&status));
+	buf_addf(&status, "cannot stop the %s: process %d is %s", p->name, (int)p->pid,
+		 why.len ? buf_cstr(&why) : "not responding");
+	log_warn("%s; continuing without it", buf_cstr(&status));
 	tell_init(buf_cstr(&status));
 	buf_done(&why);
 	buf_done(&status);
@@ -505,9 +505,9 @@ static void share(struct supervisor *s)
 	struct err err;
 
 	if (name_guard_new(&s->shared.guard, &err))
-		log_warn("%s; a file that cannot be read is tried again and again", err.text);
+		log_warn("%s; unreadable files are retried without limit", err.text);
 	if (health_new(s->opts->interval_ns, clock_mono_ns(), &s->shared.health, &err))
-		log_warn("%s; nobody notices a collector that stands still", err.text);
+		log_warn("%s; a stalled collector will not be detected", err.text);
 }
 
 /* Takes less than 2 s, whatever the processes do. The collector ends first: the store process takes

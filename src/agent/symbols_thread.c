@@ -1,3 +1,5 @@
+/* A thread that sends the symbol tables made by symbols_upload.c, and remembers which build ids
+ * the server has. */
 #include "agent/symbols_upload.h"
 
 #include "agent/http_thread.h"
@@ -87,10 +89,10 @@ static int keeps_none(struct symbols_thread *s, const char *why, struct err *err
 {
 	s->none_until_ns = clock_mono_ns() + NONE_KEPT_NS;
 	if (!s->is_said)
-		log_warn("%s takes no symbol tables (%s): names are found on this machine",
+		log_warn("%s accepts no symbol tables (%s): symbolizing on this machine",
 			 s->http.url, why);
 	s->is_said = true;
-	return err_set(err, EPERM, "%s keeps no symbol tables", s->http.url);
+	return err_set(err, EPERM, "%s stores no symbol tables", s->http.url);
 }
 
 /* A refusal applies to the token of the request. If another was set in the meantime, it is tried
@@ -101,16 +103,16 @@ static int refused(struct symbols_thread *s, long status, struct err *err)
 
 	pthread_mutex_lock(&s->http.lock);
 	if (status != 403)
-		rc = keeps_none(s, "it knows no such address", err);
+		rc = keeps_none(s, "no such route", err);
 	else if (http_thread_has_new_token(&s->http))
 		rc = err_set(err, EAGAIN, "%s refused the token before this one", s->http.url);
 	else
-		rc = keeps_none(s, "it keeps none, or the token may not write", err);
+		rc = keeps_none(s, "it stores none, or the token has no write scope", err);
 	pthread_mutex_unlock(&s->http.lock);
 	return rc;
 }
 
-/* Turns the status of any other answer into an error. */
+/* Turns the status of any other response into an error. */
 static int judge(struct symbols_thread *s, long status, struct err *err)
 {
 	if (status < 0)
@@ -119,7 +121,7 @@ static int judge(struct symbols_thread *s, long status, struct err *err)
 		return refused(s, status, err);
 	if (status == 400)
 		return err_set(err, EINVAL, "%s refuses it", s->http.url);
-	return err_set(err, EAGAIN, "%s does not take symbol tables now: status %ld", s->http.url,
+	return err_set(err, EAGAIN, "%s does not accept symbol tables now: status %ld", s->http.url,
 		       status);
 }
 
@@ -137,7 +139,7 @@ static int put(void *ctx, const uint8_t *id, size_t len, const struct buf *table
 	if (status == 200 || status == 201)
 		return 0;
 	if (status == 409)
-		return err_set(err, EEXIST, "another table is there");
+		return err_set(err, EEXIST, "it has another table");
 	if (status == 413)
 		return err_set(err, EFBIG, "the table is too large");
 	return judge(ctx, status, err);
@@ -152,7 +154,7 @@ static void back_off(struct symbols_thread *s, const struct err *err)
 	if (atomic_load(&s->http.is_over))
 		return;
 	if (!s->said_ns || now_ns >= s->said_ns + SAY_NS) {
-		log_warn("a symbol table is sent later: %s", err->text);
+		log_warn("sending a symbol table later: %s", err->text);
 		s->said_ns = now_ns;
 	}
 	http_thread_back_off(&s->http, s->retry_after_s);
@@ -247,7 +249,7 @@ void symbols_thread_set_peer(struct symbols_thread *s, bool is_cresset)
 	enum peer peer = is_cresset ? PEER_CRESSET : PEER_OTHER;
 
 	pthread_mutex_lock(&s->http.lock);
-	/* A Cresset server replaced by another is noticed later: it answers 404 to the next
+	/* A Cresset server replaced by another is noticed later: it returns 404 to the next
 	 * table. */
 	bool changed = s->peer != peer && s->peer != PEER_CRESSET;
 	bool says = changed && !is_cresset && !s->is_said;
@@ -255,8 +257,7 @@ void symbols_thread_set_peer(struct symbols_thread *s, bool is_cresset)
 	s->is_said |= says;
 	pthread_mutex_unlock(&s->http.lock);
 	if (says)
-		log_warn("%s is not a Cresset server: names are found on this machine",
-			 s->http.url);
+		log_warn("%s is not a Cresset server: symbolizing on this machine", s->http.url);
 	if (changed)
 		tell(s);
 }

@@ -1,3 +1,4 @@
+/* Makes symbol tables from files of mappings, and passes them to the thread of symbols_thread.c. */
 #include "agent/symbols_upload.h"
 
 #include "collect/process/elf_names.h"
@@ -72,7 +73,7 @@ static int make(struct symbols_upload *u, const uint8_t *build_id, size_t len, i
 	return rc;
 }
 
-/* Uploads a table. The result is final if the server refuses it for good or already has one from
+/* Uploads a table. The result is final if the server refuses it permanently or already has one from
  * another sender. */
 static int send(struct symbols_upload *u, const uint8_t *build_id, size_t len,
 		const struct buf *table, struct err *err)
@@ -97,7 +98,7 @@ int symbols_upload_file(struct symbols_upload *u, const uint8_t *build_id, size_
 	if (symbols_upload_state(u, build_id, len) != SYMBOLS_UNKNOWN)
 		return 0;
 	rc = u->target.head(u->target.ctx, build_id, len, err);
-	if (rc == -EPERM || rc == -EINVAL) /* this server keeps none */
+	if (rc == -EPERM || rc == -EINVAL) /* this server retains none */
 		return remember(u, build_id, len, SYMBOLS_NONE);
 	if (rc < 0)
 		return rc;

@@ -1,3 +1,4 @@
+/* Maps CLOCK_MONOTONIC times to Unix time, and follows changes of the clock. */
 #include "agent/outbox.h"
 
 #include "profile/sum.h"

@@ -2,14 +2,14 @@
  *
  *     collector → store                                  store → collector
  *     WIRE_BEGIN   a new, empty dictionary               WIRE_ACK   a batch is synced in the store
- *     WIRE_CHUNK   new entries of it; samples            WIRE_WANT  asks for a mapping's file
+ *     WIRE_CHUNK   new entries of it; samples            WIRE_WANT  requests a mapping's file
  *     WIRE_METRICS metrics of the same interval          WIRE_IDLE  all names after a batch that
  *                                                                   could be found were found
  *     WIRE_BATCH   ends a batch
  *     WIRE_FILE    a file, open for reading, or none
  *
  * Chunks are those of profile/chunk.h, and ids are those of the collector's profile. An entry of
- * its dictionary is sent once, until the next dictionary begins. A collector has one batch in
+ * its dictionary is sent once, until the next dictionary starts. A collector has one batch in
  * flight at a time. If the stream breaks before the acknowledgment, it sends the batch again after
  * a WIRE_BEGIN, with the same number, so the batch is stored only once. */
 #ifndef CRESSET_AGENT_WIRE_H

@@ -14,13 +14,13 @@
  * The stopped thread calls pthread_create and nothing else of the C library, because dlopen would
  * wait for the loader's lock there. Its signals stay pending while it is held.
  *
- * If this program is killed meanwhile, the thread waits in code of its own C library, and a
+ * If this program is killed in the meantime, the thread waits in code of its own C library, and a
  * guardian restores its registers, signal mask and priority (attach/attach_guard.h). A thread in
  * pthread_create completes that call and restores itself (attach/attach_code.h). Then the
  * interrupted system call is restarted, with its full timeout. Remaining risks for the process:
  *
- *     - SIGKILL of this program and of its guardian at once, as of a whole control group: the
- *     thread waits for ever, or keeps a real-time priority
+ *     - SIGKILL of this program and of its guardian at one time, as of a whole control group: the
+ *     thread waits for ever, or retains a real-time priority
  *     - a fault in pthread_create: the thread is taken out of it, and locks may be held
  *     - a system call filter that another thread installs for all threads while one of them is
  *     stopped
@@ -135,11 +135,11 @@ struct gpu_attach_report {
 };
 
 /* Returns 0: the library is loaded, or was already, or would be (dry_run). -ECANCELED: refused, as
- * out says; -ESRCH: it ended meanwhile; -EBADMSG: the image is no library; -ETIMEDOUT: given up,
- * nothing waits for the library any more; the thread may still be in pthread_create, and continues
- * as before when that returns; -EFAULT: pthread_create crashed, see above; -EIO: the process's
- * dlopen failed, err has its message; -EBUSY: another process is attaching. In every case nothing
- * is stopped afterwards. *out is filled as far as known. */
+ * out says; -ESRCH: it ended in the meantime; -EBADMSG: the image is no library; -ETIMEDOUT: given
+ * up, nothing waits for the library any more; the thread may still be in pthread_create, and
+ * continues as before when that returns; -EFAULT: pthread_create crashed, see above; -EIO: the
+ * process's dlopen failed, err has its message; -EBUSY: another process is attaching. In every case
+ * nothing is stopped afterwards. *out is filled as far as known. */
 int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
 	       struct err *err);
 

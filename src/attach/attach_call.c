@@ -1,3 +1,5 @@
+/* Runs the steps in the stopped thread by ptrace: memory is mapped, code is copied, and a new
+ * thread is cloned. The old thread then gets its registers back. */
 #include "attach/attach_call.h"
 
 #include "attach/attach_code.h"
@@ -226,7 +228,7 @@ static int run_code(struct attach_call *c, struct attach_stop *s, int64_t fd, st
 	int stopped = attach_interrupt(s, rc == 0, &at);
 	if (stopped < 0)
 		return leave_alone(c, s, c->has_thread ? 0 : rc < 0 ? rc : stopped);
-	if (rc != -EFAULT && !is_parked(c, at.rip)) /* it was done, and went on by itself */
+	if (rc != -EFAULT && !is_parked(c, at.rip)) /* it was done, and continued on its own */
 		return leave_alone(c, s, rc < 0 ? rc : c->has_thread ? 0 : -ENOMEM);
 	if (rc < 0)
 		c->stays_mapped = true;

@@ -23,13 +23,13 @@ struct attach_call {
 	uint64_t base;     /* address of the memory in the process */
 	bool has_thread;   /* the new thread runs */
 	bool stays_mapped; /* given up: the memory stays mapped */
-	bool is_left;      /* the thread was released in the middle, and finishes by itself */
+	bool is_left;      /* the thread was released in the middle, and finishes on its own */
 	bool no_exec;      /* memfds cannot be executed there: try by file */
 	int create_rc;     /* of pthread_create */
 	unsigned flags;    /* of the memfd_create there */
 };
 
-/* s is stopped, and is not traced any more afterwards, whatever the result. Returns 0; -EACCES: see
+/* s is stopped, and is no longer traced afterwards, whatever the result. Returns 0; -EACCES: see
  * no_exec; -EAGAIN: the loader is busy, try again; -ETIMEDOUT: given up, the thread finishes by
  * itself; -EFAULT: pthread_create crashed, and the thread was taken out of it: its locks may be
  * held; -ENOMEM: pthread_create or mmap failed; -ESRCH. */

@@ -1,3 +1,4 @@
+/* The machine code and data that are copied into the process, and their layout. */
 #include "attach/attach_code.h"
 
 #ifdef __x86_64__
@@ -58,7 +59,7 @@ __asm__(".pushsection .rodata.attach_code, \"a\"\n"
 	"	mov $-1, %edx\n"
 	"	xrstor64 W+4096(%rip)\n"
 	"	movl $1, W+220(%rip)\n"
-	/* pselect6, unlike nanosleep, keeps no restart state, so that of the interrupted call is
+	/* pselect6, unlike nanosleep, retains no restart state, so that of the interrupted call is
 	 * kept. */
 	".globl attach_code_park\n"
 	".hidden attach_code_park\n"
@@ -80,7 +81,7 @@ __asm__(".pushsection .rodata.attach_code, \"a\"\n"
 	"	syscall\n"
 	"	test %eax, %eax\n"
 	"	jz .Lmask\n"
-	/* Without permission to clear SCHED_FLAG_RESET_ON_FORK, the thread keeps only that. */
+	/* Without permission to clear SCHED_FLAG_RESET_ON_FORK, the thread retains only that. */
 	"	orl $1, W+728(%rip)\n"
 	"	mov $314, %eax\n"
 	"	syscall\n"

@@ -1,5 +1,5 @@
-/* attach/attach_code.h: what runs in the process: a page of code, a page of words beside it, room
- * for vector registers, and a stack.
+/* attach/attach_code.h: code that runs in the process: a page of code, a page of words next to it,
+ * room for vector registers, and a stack.
  *
  *     0        code            read and execute, private
  *     4096     struct attach_words      ┐

@@ -1,3 +1,5 @@
+/* Forks a guard before the process is touched. If the attacher dies, the guard restores the
+ * stopped thread. */
 #include "attach/attach_guard.h"
 
 #include "attach/attach_stop.h"

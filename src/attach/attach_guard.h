@@ -3,7 +3,7 @@
  *
  * It is forked before anything is touched, and waits until its parent is dead. Both share one page:
  * the thread's original state (struct attach_kept). It uses no other memory of the parent. It is in
- * the parent's control group and has its oom_score_adj: if both are killed at once, the thread
+ * the parent's control group and has its oom_score_adj: if both are killed at one time, the thread
  * stays where it is, see attach/attach.h. */
 #ifndef CRESSET_ATTACH_ATTACH_GUARD_H
 #define CRESSET_ATTACH_ATTACH_GUARD_H

@@ -1,3 +1,4 @@
+/* Fills the descriptor of the new thread, and waits until it has loaded the library and ended. */
 #include "attach/attach_load.h"
 
 #include "attach/attach_call.h"
@@ -19,7 +20,7 @@
 
 enum { GO_LOAD = 1, GO_END = 2, NAP_NS = 200000 };
 
-/* Writes the path first: the thread reads it once it is told to go. */
+/* Writes the path first: the thread reads it once it may go. */
 static int tell(const struct attach_load *l, int32_t go, const struct attach_words *w)
 {
 	char path[sizeof w->path] = "";
@@ -92,9 +93,9 @@ int attach_load(const struct attach_load *l, struct err *err)
 	if (rc == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
-			"the library is still being loaded: nothing is stopped, it may yet come");
+			"the library is still loading: nothing was stopped, it may finish later");
 	if (rc < 0)
-		return err_set(err, -rc, "the process has ended, or its memory of ours: %s",
+		return err_set(err, -rc, "the process ended, or its shared memory did: %s",
 			       strerror(-rc));
 	if (!w.handle)
 		return err_set(err, EIO, "the process cannot load the library: %s",

@@ -1,3 +1,4 @@
+/* Observes from outside whether the mmap_lock of a process is free. */
 #include "attach/attach_quiet.h"
 
 #include "attach/attach_thread.h"
@@ -221,7 +222,7 @@ static enum window watch(struct attach_quiet *q, const struct look *before)
 	return judge(q, before, &now);
 }
 
-/* Threads that never get a CPU do not change anything either, as far as the memory tells. */
+/* Threads that never get a CPU do not change anything either, as far as the memory shows. */
 bool attach_quiet_look(struct attach_quiet *q)
 {
 	enum window w = WINDOW_UNKNOWN;

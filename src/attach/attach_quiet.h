@@ -1,7 +1,7 @@
 /* attach/attach_quiet.h: whether the lock of a process's mappings is free, as seen from outside.
  *
  * A stopped thread that maps memory waits for that lock (mmap_lock) like any other thread, and
- * cannot be released before it has it. Another thread keeps the lock for as long as it makes or
+ * cannot be released before it has it. Another thread retains the lock for as long as it makes or
  * frees pages (MAP_POPULATE, munmap): seconds, for some GB. So before any thread is stopped
  *
  *     one word is read      by a child, as a read that waits for the lock cannot be interrupted
@@ -25,7 +25,7 @@ struct attach_quiet {
 	uint32_t busy;           /* windows with activity */
 	pid_t reader;
 	int fd;        /* of the reader; -1: none */
-	bool is_asked; /* it has not answered yet */
+	bool is_asked; /* it has not responded yet */
 };
 
 /* Returns 0, or -errno: no reader can be started. */

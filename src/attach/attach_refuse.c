@@ -1,3 +1,4 @@
+/* The checks before an attach, and the words of each refusal. */
 #include "attach/attach_refuse.h"
 
 #include "attach/attach_status.h"
@@ -46,38 +47,37 @@ const char *const gpu_attach_refusal_words[GPU_ATTACH_REFUSALS] = {
 
 /* The text after "process PID "; %s: the detail. */
 static const char *const texts[GPU_ATTACH_REFUSALS] = {
-	[GPU_ATTACH_GONE] = "is not there%s",
+	[GPU_ATTACH_GONE] = "does not exist%s",
 	[GPU_ATTACH_IS_THREAD] = "is a thread of process %s",
 	[GPU_ATTACH_KERNEL_THREAD] = "is a thread of the kernel%s",
 	[GPU_ATTACH_ZOMBIE] = "has ended, and waits for its parent%s",
 	[GPU_ATTACH_STOPPED] = "is stopped%s",
 	[GPU_ATTACH_UNINTERRUPTIBLE] =
 		"waits in the kernel and cannot be interrupted (vfork, or a disk)%s",
-	[GPU_ATTACH_TRACED] = "is traced already, by %s",
+	[GPU_ATTACH_TRACED] = "is already traced by %s",
 	[GPU_ATTACH_YOUNG] = "is too young: it may be about to run another program%s",
 	[GPU_ATTACH_SHARED_MEMORY] =
 		"shares its memory with its parent: it is about to run another program%s",
-	[GPU_ATTACH_32BIT] = "is no program of 64 bits for this machine%s",
+	[GPU_ATTACH_32BIT] = "is not a 64-bit program for this machine%s",
 	[GPU_ATTACH_STATIC] = "is linked statically: it has no loader%s",
 	[GPU_ATTACH_NO_LIBRARY] = "has not loaded %s",
-	[GPU_ATTACH_LIBC] = "has a C library that is not known here%s",
+	[GPU_ATTACH_LIBC] = "has an unsupported C library%s",
 	[GPU_ATTACH_SECCOMP] = "filters its system calls (seccomp): it might be killed by ours%s",
 	[GPU_ATTACH_USER_NAMESPACE] = "is in another user namespace%s",
-	[GPU_ATTACH_PTRACE_SCOPE] =
-		"cannot be traced, nor can any: kernel.yama.ptrace_scope is 3%s",
+	[GPU_ATTACH_PTRACE_SCOPE] = "cannot be traced: kernel.yama.ptrace_scope is 3%s",
 	[GPU_ATTACH_PERMISSION] = "may not be traced by this user%s",
 	[GPU_ATTACH_LSM] = "may not be traced, by a security module: %s",
 	[GPU_ATTACH_NO_THREAD] = "has no thread that can be stopped safely: %s",
 	[GPU_ATTACH_NO_EXEC_MEMORY] = "cannot run code from memory nor from /tmp: %s",
 	[GPU_ATTACH_FROZEN] = "is frozen by its cgroup%s",
-	[GPU_ATTACH_CHANGED] = "runs another program since it was looked at%s",
+	[GPU_ATTACH_CHANGED] = "runs another program than when it was checked%s",
 	[GPU_ATTACH_SHADOW_STACK] =
-		"has shadow stacks: a thread could not be put right if we were killed%s",
-	[GPU_ATTACH_BUSY] = "is busy mapping memory: a thread of it would be held up%s",
+		"has shadow stacks: a thread could not be restored if cresset were killed%s",
+	[GPU_ATTACH_BUSY] = "is busy mapping memory: its thread would be blocked%s",
 };
 
 static const char *const hints[GPU_ATTACH_REFUSALS] = {
-	[GPU_ATTACH_STOPPED] = "kill -CONT lets it go on",
+	[GPU_ATTACH_STOPPED] = "resume it with kill -CONT",
 	[GPU_ATTACH_TRACED] = "end the debugger first",
 	[GPU_ATTACH_YOUNG] = "try again in two seconds, or with --force young",
 	[GPU_ATTACH_NO_LIBRARY] = "try again once it uses the device, or with --force no-library",
@@ -140,7 +140,7 @@ static enum gpu_attach_refusal by_status(uint32_t pid, const struct attach_statu
 
 /* Any process may wait for a disk for a moment, so it is refused only if it still does after a
  * while. This is checked before anything else is read: a lock of its memory or its file system that
- * blocks it would block us, too. */
+ * blocks it would block us as well. */
 static bool stays_uninterruptible(uint32_t pid, struct attach_status s)
 {
 	for (int i = 0; s.state == 'D' && i < DISK_LOOKS; i++) {
@@ -341,8 +341,8 @@ enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
 	bool is_filtered = attach_status_read(getpid(), 0, &s) == 0 && s.seccomp;
 	snprintf(detail, sizeof detail, "%s%s%s%s", *modules ? modules : "not named by the kernel",
 		 *label ? ", which calls it " : "", label,
-		 is_filtered ? "; or by the filter of system calls that we are under, which has to "
-			       "allow ptrace and pidfd_getfd"
+		 is_filtered ? "; or by the seccomp filter of cresset, which must allow ptrace and "
+			       "pidfd_getfd"
 			     : "");
 	return attach_say(GPU_ATTACH_LSM, pid, detail, err);
 }

@@ -1,3 +1,4 @@
+/* The sequence of an attach: checks, choice of a thread, stop, call, load, report. */
 #include "attach/attach.h"
 
 #include "attach/attach_call.h"
@@ -176,8 +177,7 @@ static int check_image(const struct gpu_attach_opts *o, struct err *err)
 		elf_file_close(&f);
 	}
 	return right ? 0
-		     : err_set(err, EBADMSG,
-			       "%s is no shared library for this machine, or not all of it",
+		     : err_set(err, EBADMSG, "%s is not a complete shared library for this machine",
 			       o->library->name);
 }
 
@@ -267,7 +267,7 @@ static int try_stop(struct job *j, const struct attach_choice *c, struct attach_
 	return 0;
 }
 
-/* Whether a thread that is stopped now could map memory at once. */
+/* Whether a thread that is stopped now could map memory immediately. */
 static bool is_quiet(struct job *j)
 {
 	bool is = attach_quiet_look(&j->quiet);
@@ -359,7 +359,7 @@ static int stop_some(struct job *j, struct attach_stop *s)
 		return refused(j, attach_say(GPU_ATTACH_BUSY, j->pid, "", j->err));
 	if (rc)
 		return rc;
-	int n = snprintf(detail, sizeof detail, "%" PRIu32 " looked at", j->out->threads);
+	int n = snprintf(detail, sizeof detail, "%" PRIu32 " checked", j->out->threads);
 	if (j->out->kept_out)
 		snprintf(detail + n, sizeof detail - n,
 			 ", %" PRIu32 " of them filtered by seccomp, frozen or uninterruptible",
@@ -490,7 +490,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Blocks signals meanwhile: none may end us while a thread has our registers. */
+/* Blocks signals in the meantime: none may end us while a thread has our registers. */
 static int run_apart(struct job *j)
 {
 	sigset_t all, before;
@@ -571,7 +571,7 @@ static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
 
 #endif
 
-/* Prevents two processes from loading it at once. The name disappears with the socket. */
+/* Prevents two processes from loading it at one time. The name disappears with the socket. */
 static int lock(uint32_t pid, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };

@@ -1,3 +1,4 @@
+/* Parses /proc/PID/status, stat and the namespaces of a process. */
 #include "attach/attach_status.h"
 
 #include "base/buf.h"

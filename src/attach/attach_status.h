@@ -22,7 +22,7 @@ int attach_status_read(uint32_t pid, uint32_t tid, struct attach_status *out);
 
 /* Returns whether the cgroup of a thread that is not stopped is frozen (a paused container): it
  * could be stopped, but could not run. tid 0: the first thread. Returns false if the kernel does
- * not tell. */
+ * not report it. */
 bool attach_is_frozen(uint32_t pid, uint32_t tid);
 
 struct attach_syscall { /* of /proc/PID/task/TID/syscall */

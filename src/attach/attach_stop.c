@@ -1,3 +1,4 @@
+/* The ptrace calls that stop a thread, run system calls and code in it, and release it again. */
 #include "attach/attach_stop.h"
 
 #ifdef __x86_64__
@@ -17,7 +18,7 @@
 #include <time.h>
 
 enum {
-	STOP_NS = 1000000000, /* a thread in an interruptible call stops at once */
+	STOP_NS = 1000000000, /* a thread in an interruptible call stops immediately */
 	SPINS = 50,           /* yields, before sleeping */
 	NAP_NS = 20000,
 	NAPS = 5000, /* short ones */
@@ -53,7 +54,7 @@ struct priority {
 	uint64_t runtime, deadline, period;
 	uint32_t util_min, util_max;
 };
-_Static_assert(sizeof(struct priority) <= sizeof((struct attach_kept *)0)->sched, "room for it");
+_Static_assert(sizeof(struct priority) <= sizeof((struct attach_kept *)0)->sched, "priority fits");
 
 /* New threads of a raised one have ordinary priority. */
 static int raise_thread(pid_t tid)
@@ -190,7 +191,7 @@ static void rewind_interrupted(struct attach_stop *s)
 	s->is_rewound = true;
 }
 
-/* A thread that continues by itself must not see that it was stopped. */
+/* A thread that continues on its own must not see that it was stopped. */
 static void hide_interrupt(struct attach_stop *s, int status)
 {
 	if (status >> 8 != (SIGTRAP | PTRACE_EVENT_STOP << 8) || take_place(s) < 0)
@@ -316,7 +317,7 @@ int attach_take(struct attach_stop *s)
 }
 
 /* Continues to the next entry or exit of a system call. SIGSTOP, which cannot be blocked, takes
- * effect: it stops the other threads at once, and this thread when it is released. */
+ * effect: it stops the other threads at the same time, and this thread when it is released. */
 static int until_syscall_stop(struct attach_stop *s)
 {
 	int status, rc;

@@ -80,13 +80,13 @@ void attach_hurry(bool on);
 int attach_stop(struct attach_stop *s, const struct attach_safety *safety, pid_t pid, pid_t tid);
 
 /* Like attach_stop, but watches its system calls until it enters one that `wanted` accepts; it is
- * stopped before the call has begun. -EAGAIN: none until until_ns. */
+ * stopped before the call has started. -EAGAIN: none until until_ns. */
 typedef bool attach_wanted_fn(void *ctx, const struct attach_stop *s);
 int attach_stop_at_entry(struct attach_stop *s, const struct attach_safety *safety, pid_t pid,
 			 pid_t tid, uint64_t until_ns, attach_wanted_fn *wanted, void *ctx);
 
 /* Call it before anything of the thread is changed: saves its state, prepares its shelter, and
- * blocks signals. Returns 0; -EAGAIN: no room below its stack; -ESRCH. */
+ * blocks signals. Returns 0; -EAGAIN: no space below its stack; -ESRCH. */
 int attach_take(struct attach_stop *s);
 /* Blocks all signals but those of `open`. */
 int attach_block_signals(struct attach_stop *s, uint64_t open);
@@ -101,8 +101,8 @@ struct attach_code_place {
 };
 int attach_run(struct attach_stop *s, const struct attach_code_place *at, uint64_t rsp,
 	       uint64_t r12, uint64_t r13, uint64_t r14);
-/* Returns whether it still runs there. False: it stopped by itself, with a fault whose signal is in
- * *sig; or it is gone (0). */
+/* Returns whether it still runs there. False: it stopped on its own, with a fault whose signal is
+ * in *sig; or it is gone (0). */
 bool attach_is_running(struct attach_stop *s, int *sig);
 /* Stops it again, wherever it is. *at: its registers. is_sure: waits however long that takes. */
 int attach_interrupt(struct attach_stop *s, bool is_sure, struct user_regs_struct *at);
@@ -116,7 +116,7 @@ int attach_release(struct attach_stop *s);
 void attach_regs_restarted(const struct attach_stop *s, struct user_regs_struct *out);
 
 /* Restores a thread whose tracer is dead. Returns false: not now, because another process traces
- * it, or it is in the middle of what we had it call, or it already continues by itself. */
+ * it, or it is in the middle of what we had it call, or it already continues on its own. */
 bool attach_rescue(const struct attach_safety *safety);
 
 #endif

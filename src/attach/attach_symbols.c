@@ -1,3 +1,5 @@
+/* Reads the symbols of the C library from the file that the process has mapped, and lists code
+ * ranges that are not safe to interrupt. */
 #include "attach/attach_symbols.h"
 
 #include "attach/attach.h"
@@ -22,7 +24,7 @@ enum {
 
 enum role { ROLE_LIBC, ROLE_LOADER, ROLE_MALLOC };
 struct object {
-	struct gpu_map first; /* with offset 0; its name is not kept */
+	struct gpu_map first; /* with offset 0; its name is not retained */
 	enum role role;
 	uint64_t code_start, code_end;
 };
@@ -325,7 +327,7 @@ int attach_symbols_find(uint32_t pid, const struct gpu_attach_view *view,
 	if (!got.pthread_create || !got.pthread_detach || !got.dlopen || !got.munmap ||
 	    !got.errno_location || !got.shelter.system_call || !got.shelter.loop) {
 		attach_symbols_done(&got);
-		return err_set(err, ENOTSUP, "process %u has no C library that is known here", pid);
+		return err_set(err, ENOTSUP, "process %u has no supported C library", pid);
 	}
 	*out = got;
 	return 0;

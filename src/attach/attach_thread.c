@@ -1,3 +1,4 @@
+/* Examines the threads of a process for one that waits in a safe system call. */
 #include "attach/attach_thread.h"
 
 #include "attach/attach_refuse.h"

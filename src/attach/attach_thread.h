@@ -1,7 +1,7 @@
 /* attach/attach_thread.h: which thread of a process can be stopped and made to call pthread_create.
  *
- * It must be parked in a system call, and hold no lock of malloc or of the loader. The call tells
- * most of it: no thread polls in the middle of malloc. Its stack tells the rest: a thread is unsafe
+ * It must be parked in a system call, and hold no lock of malloc or of the loader. The call shows
+ * most of it: no thread polls in the middle of malloc. Its stack shows the rest: a thread is unsafe
  * if any word from the stack pointer to the end of the mapping could be a return address into
  * malloc or the loader, or into code that signal handlers return to. Unlike an unwinder, this
  * cannot miss a frame. It may find stale words, but those cost us a thread, not the process. */

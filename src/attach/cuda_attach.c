@@ -1,3 +1,4 @@
+/* Describes the CUDA library for attaching. */
 #include "attach/cuda_attach.h"
 
 /* Threads of the driver that are mostly waiting in poll. */

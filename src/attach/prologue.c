@@ -1,3 +1,5 @@
+/* Decodes the first instructions of a function, and finds one that the kernel emulates under a
+ * probe. */
 #include "attach/prologue.h"
 
 #include <stdbool.h>

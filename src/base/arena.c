@@ -1,3 +1,4 @@
+/* Each block is as large as all blocks before it together, from 4 KiB to 1 MiB. */
 #include "base/arena.h"
 
 #include "base/mem.h"
@@ -29,7 +30,7 @@ static size_t arena_next_cap(const struct arena *a)
 	return cap - sizeof(struct arena_block);
 }
 
-/* Allocates a separate block after the head, whose free room stays in use. */
+/* Allocates a separate block after the head, whose free space stays in use. */
 static void *arena_alloc_large(struct arena *a, size_t size)
 {
 	struct arena_block *block = arena_block_new(a, size);

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* tools/mkassets/embed.c writes these rows, too, in assembler. */
+/* tools/mkassets/embed.c writes these rows as well, in assembler. */
 struct asset {
 	const char *path, *type; /* content type */
 	const char *etag;        /* W/"…": the same whether compressed or not */
@@ -19,7 +19,7 @@ struct asset {
 /* The last row has no path. */
 extern const struct asset assets[];
 
-/* Returns NULL if there is none. */
+/* Returns NULL if none exists. */
 const struct asset *asset_find(const char *path);
 
 /* Returns the HTTP content type for a file's extension; NULL: not a type of web page files. */

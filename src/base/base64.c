@@ -1,3 +1,4 @@
+/* Encodes bytes as base64 (RFC 4648), with padding. */
 #include "base/escape.h"
 
 #include <stdint.h>

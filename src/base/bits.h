@@ -63,7 +63,7 @@ struct bit_reader {
 	uint64_t at; /* bits read so far; zeros beyond the end */
 };
 
-enum { BITS_MOST = 57 }; /* bits available at once: 8 bytes minus up to 7 bits already read */
+enum { BITS_MOST = 57 }; /* bits available at one time: 8 bytes minus up to 7 bits already read */
 
 /* Returns the next bits, left-aligned. */
 static inline uint64_t bits_peek(const struct bit_reader *r)

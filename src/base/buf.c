@@ -1,3 +1,4 @@
+/* Cursor reads check the remaining length first, and set `bad` on failure. */
 #include "base/buf.h"
 
 #include "base/mem.h"

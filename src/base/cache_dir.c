@@ -1,3 +1,4 @@
+/* Opens cache directories, and checks the owner and mode of each. */
 #include "base/cache_dir.h"
 
 #include "base/mem.h"

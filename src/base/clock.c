@@ -1,3 +1,4 @@
+/* Wrappers of clock_gettime(), and the offset between the monotonic and the wall clock. */
 #include "base/clock.h"
 
 #include <time.h>

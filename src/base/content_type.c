@@ -1,3 +1,4 @@
+/* The Content-Type of a file by the ending of its name. */
 #include "base/asset.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Grants CPU time at a fixed rate, up to a limit of saved time. */
 #include "base/cpu_budget.h"
 
 #define SECOND_NS     1000000000ull

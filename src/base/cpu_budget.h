@@ -1,6 +1,6 @@
 /* base/cpu_budget.h: a share of a CPU for work that can wait, in CPU time (base/clock.h:
- * clock_thread_ns), so a busy host does not make it wait longer. Unused time is kept up to a
- * limit: new work starts at once, and steady work costs the share. */
+ * clock_thread_ns), so a busy host does not make it wait longer. Unused time is retained up to a
+ * limit: new work starts immediately, and steady work costs the share. */
 #ifndef CRESSET_BASE_CPU_BUDGET_H
 #define CRESSET_BASE_CPU_BUDGET_H
 

@@ -1,3 +1,4 @@
+/* Parses decimal numbers without floating point. */
 #include "base/decimal.h"
 
 enum {

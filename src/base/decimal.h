@@ -1,5 +1,5 @@
 /* base/decimal.h: decimal numbers in text, exactly. A double has 53 bits: of a time since 1970 in
- * microseconds it keeps a quarter of one. */
+ * microseconds it retains a quarter of one. */
 #ifndef CRESSET_BASE_DECIMAL_H
 #define CRESSET_BASE_DECIMAL_H
 

@@ -1,3 +1,4 @@
+/* Formats messages into the fixed buffers of struct err; long ones are truncated. */
 #include "base/err.h"
 
 #include <errno.h>

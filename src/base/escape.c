@@ -1,3 +1,4 @@
+/* One loop per output format, over the characters of utf8.h. */
 #include "base/escape.h"
 
 #include "base/utf8.h"

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* Valid UTF-8; control characters are kept. */
+/* Valid UTF-8; control characters are retained. */
 void esc_utf8(struct buf *b, const char *s, size_t len, size_t max);
 
 /* XML 1.0 and HTML text and quoted attribute values. */

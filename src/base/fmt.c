@@ -1,3 +1,4 @@
+/* Prints numbers with three significant digits and the fitting unit. */
 #include "base/fmt.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reads files up to a limit. Files are written under a temporary name, then renamed. */
 #include "base/fs.h"
 
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 
 enum { FS_CHUNK = 64 * 1024 };
 
-/* Makes room for the next piece in b, which may grow from start to start + max: at least one byte
+/* Makes space for the next piece in b, which may grow from start to start + max: at least one byte
  * unless it is full. Capacity doubles, but never past the limit. */
 static size_t fs_room(struct buf *b, size_t start, size_t max)
 {
@@ -114,7 +115,7 @@ int fs_unpack(struct buf *b, size_t max, struct err *err)
 		rc = unpack_step(u, &in, true, room ? plain.data + plain.len : &extra,
 				 room ? room : 1, &got, err);
 		if (rc >= 0 && got > 0 && room == 0)
-			rc = fs_too_large("the unpacked data", max, err);
+			rc = fs_too_large("the decompressed data", max, err);
 		else
 			plain.len += room ? got : 0;
 	}

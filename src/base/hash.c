@@ -1,3 +1,4 @@
+/* The map uses linear probing, and grows at 70 % load. */
 #include "base/hash.h"
 
 #include "base/mem.h"

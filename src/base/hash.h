@@ -32,7 +32,7 @@ struct map {
 uint32_t *map_get(const struct map *m, uint64_t key);
 void map_put(struct map *m, uint64_t key, uint32_t value);
 
-/* Makes room for `more` further entries. */
+/* Makes space for `more` further entries. */
 void map_reserve(struct map *m, uint32_t more);
 
 /* Prefetches the slot of key, so that the cache misses of several lookups overlap. */
@@ -47,7 +47,7 @@ bool map_del(struct map *m, uint64_t key);
 uint32_t map_intern(struct map *m, uint64_t key, uint32_t fresh,
 		    bool (*same)(const void *ctx, uint32_t value), const void *ctx);
 
-/* Does the same without storing: returns false, with *value untouched, if there is none. */
+/* Does the same without storing: returns false, with *value untouched, if none exists. */
 bool map_lookup(const struct map *m, uint64_t key, bool (*same)(const void *ctx, uint32_t value),
 		const void *ctx, uint32_t *value);
 
@@ -56,12 +56,12 @@ static inline uint64_t map_size_bytes(const struct map *m)
 	return m->cap * sizeof *m->slots;
 }
 
-/* map_clear keeps the memory. */
+/* map_clear retains the memory. */
 void map_clear(struct map *m);
 void map_done(struct map *m);
 
 /* Iterates over the used slots in no particular order: map_each(&m, s) use(s->key, s->value); the
- * map must not change meanwhile. */
+ * map must not change in the meantime. */
 #define map_each(m, s) \
 	for (struct map_slot *s = (m)->slots; s && s < (m)->slots + (m)->cap; s++) \
 		if (s->used)

@@ -1,3 +1,4 @@
+/* Loads libcurl on first use and sets its options: schemes, redirects, time and size limits. */
 #include "base/http_get.h"
 
 #include "base/mem.h"
@@ -75,7 +76,7 @@ int http_client_new(struct http_client **out, struct err *err)
 		return 0;
 	}
 	free(c);
-	err_set(err, ENOSYS, "there is no libcurl here to fetch files with");
+	err_set(err, ENOSYS, "cannot fetch files: libcurl is not installed");
 	err_hint(err, "install libcurl: libcurl.so.4 or libcurl-gnutls.so.4");
 	return -ENOSYS;
 }
@@ -249,9 +250,9 @@ static const char *words_of(const struct http_client *c, CURLcode rc, int code,
 	if (t->write_error && code != EFBIG)
 		return strerror(t->write_error);
 	if (code == EFBIG)
-		return "the answer is too large";
+		return "the response is too large";
 	if (rc == CURLE_WRITE_ERROR)
-		return "the headers of the answer are too large";
+		return "the response headers are too large";
 	return c->curl.strerror(rc);
 }
 
@@ -284,7 +285,7 @@ int http_get(struct http_client *c, const struct http_request *r, int fd, struct
 	if (code == 0)
 		return 0;
 	if (rc == CURLE_OK || rc == CURLE_HTTP_RETURNED_ERROR)
-		err_set(err, code, "%s: the server answers with status %ld", r->url, status);
+		err_set(err, code, "%s: the server returned status %ld", r->url, status);
 	else
 		err_set(err, code, "%s: %s", r->url, words_of(c, rc, code, &t));
 	return -code;

@@ -5,7 +5,7 @@
  * dependencies would cost every start 16 ms and the collector 5.4 MB of Pss (of its limit of
  * 8 MB), and few users fetch anything.
  *
- * The server is not trusted: time, size of the answer, size of its headers and redirects are
+ * The server is not trusted: time, size of the response, size of its headers and redirects are
  * limited, and redirects may lead only to http and https. No cookies, no passwords, no
  * compression. Proxies are those of the environment (http_proxy …). */
 #ifndef CRESSET_BASE_HTTP_GET_H
@@ -25,7 +25,7 @@
 
 enum {
 	HTTP_MAX_REDIRECTS = 5, /* limit: redirects of one request */
-	/* limit: headers of all answers to one request, redirects included */
+	/* limit: headers of all responses to one request, redirects included */
 	HTTP_MAX_HEADER_BYTES = 64 << 10,
 	HTTP_MIN_BYTES_PER_S = 1024, /* slower than this for stall_s is a timeout */
 };
@@ -41,7 +41,7 @@ struct http_request {
 	uint32_t connect_ms; /* until connected; all three > 0 */
 	uint32_t total_ms;   /* until the last byte */
 	uint32_t stall_s;    /* see HTTP_MIN_BYTES_PER_S */
-	uint64_t max_bytes;  /* maximum size of the answer's body */
+	uint64_t max_bytes;  /* maximum size of the response's body */
 	/* Authorization: Bearer …, not sent to another host after a redirect; NULL: none */
 	const char *token;
 	const char *ca_file; /* PEM: trusted in place of the system's; NULL: the system's */
@@ -54,7 +54,7 @@ struct http_request {
 	bool stays;                 /* do not follow redirects: return them as answers */
 	const atomic_bool *give_up; /* checked once a second while no data arrive; may be NULL */
 	struct buf *answer;         /* appends the body here; NULL: writes it to fd */
-	/* A header of the answer to return, and room for its value, truncated; "" if missing. */
+	/* A header of the response to return, and space for its value, truncated; "" if missing. */
 	const char *want_header;
 	char *header_value;
 	size_t header_size;
@@ -66,8 +66,8 @@ struct http_request {
 
 /* Writes the body to fd at its current offset. Returns 0, or -ENOENT: not found (404); -ETIMEDOUT:
  * one of the timeouts; -ECONNREFUSED: no connection; -EFBIG; -ELOOP: too many redirects; -EPROTO:
- * any other answer; -ECANCELED: give_up. After a failure part of a body may be written. A client
- * keeps its connection for the next request. */
+ * any other response; -ECANCELED: give_up. After a failure part of a body may be written. A client
+ * retains its connection for the next request. */
 int http_get(struct http_client *c, const struct http_request *r, int fd, struct err *err);
 
 #endif

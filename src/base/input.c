@@ -1,3 +1,4 @@
+/* Reads a window from a descriptor or memory, and decompresses it with unpack.h. */
 #include "base/input.h"
 
 #include "base/mem.h"
@@ -50,7 +51,7 @@ void input_watch(struct input *in, int (*may_go_on)(void *ctx, const char *name,
 {
 	in->may_go_on = may_go_on;
 	in->watcher = ctx;
-	/* Memory is passed on in pieces, too. */
+	/* Memory is passed on in pieces as well. */
 	if (in->ended && !in->window && in->end - in->p > INPUT_WINDOW) {
 		in->memory_end = in->end;
 		in->end = in->p + INPUT_WINDOW;
@@ -139,7 +140,7 @@ static long input_decode(struct input *in, char *data, size_t n)
 	return got;
 }
 
-/* Moves the unread bytes to the start of the window and makes room for at least one more byte. */
+/* Moves the unread bytes to the start of the window and makes space for at least one more byte. */
 static void input_make_room(struct input *in)
 {
 	size_t left = in->end - in->p;

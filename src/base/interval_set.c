@@ -1,3 +1,4 @@
+/* The list is sorted. Adding an interval merges all that it touches. */
 #include "base/interval_set.h"
 
 #include "base/search.h"

@@ -1,3 +1,4 @@
+/* Formats a line with its level, and writes it to standard error. */
 #include "base/log.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Allocation functions that print an error and abort when memory is exhausted. */
 #include "base/mem.h"
 
 #include <malloc.h>

@@ -1,3 +1,4 @@
+/* Sends a datagram to the socket in NOTIFY_SOCKET. */
 #include "base/notify.h"
 
 #include <stddef.h>

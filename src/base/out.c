@@ -1,3 +1,4 @@
+/* An output file with a buffer: written under a temporary name, and renamed when complete. */
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"

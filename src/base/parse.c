@@ -1,3 +1,4 @@
+/* Digit loops with overflow checks, and tables of units. */
 #include "base/parse.h"
 
 #include <errno.h>
@@ -21,8 +22,8 @@ static int parse_digit(char c, unsigned base)
 	return v < (int)base ? v : -1;
 }
 
-/* Reads digits at *s and moves *s past them; -EINVAL if there are none, -ERANGE on overflow (*s is
- * moved then, too). */
+/* Reads digits at *s and moves *s past them; -EINVAL if none exists, -ERANGE on overflow (*s is
+ * moved then as well). */
 static int parse_digits(const char **s, unsigned base, uint64_t *out)
 {
 	const char *p = *s;

@@ -1,3 +1,5 @@
+/* Rewrites the common subset to POSIX extended expressions, and reports expressions outside of it
+ * with their position. */
 #include "base/pattern.h"
 
 #include "base/buf.h"
@@ -7,7 +9,7 @@
 #include <string.h>
 
 /* State of translating an expression to the C library's syntax. sizes count the size of the
- * unrolled expression: the C library copies repeated parts, for x+, too. */
+ * unrolled expression: the C library copies repeated parts, for x+ as well. */
 struct rewrite {
 	const char *at;
 	struct buf out;
@@ -49,7 +51,7 @@ static int rewrite_escape(struct rewrite *r, bool in_brackets)
 	if (!c)
 		return refuse(r, 1, "is the last character");
 	if (isalnum((unsigned char)c) || (in_brackets && strchr("]^-", c)))
-		return refuse(r, 2, "is not known here");
+		return refuse(r, 2, "is not supported");
 	/* The C library gives \< \> \' and \` a meaning. */
 	if (!in_brackets && !strchr("<>'`", c))
 		buf_addc(&r->out, '\\');
@@ -132,7 +134,7 @@ static int rewrite_open(struct rewrite *r)
 	struct pattern_group group;
 	size_t len = open_len(r->at, &group);
 	if (!len)
-		return refuse(r, 3, "is not known here");
+		return refuse(r, 3, "is not supported");
 	if (r->depth == PATTERN_MAX_DEPTH)
 		return refuse(r, 1, "is nested too deep");
 	r->opened++;
@@ -183,14 +185,15 @@ static int rewrite_repeat(struct rewrite *r)
 	int len = *r->at == '{' ? braces(r->at, &most) : 1;
 	if (*r->at == '?' && r->can_be_lazy && r->groups)
 		return refuse(r, 1,
-			      "would take the shortest: say what it must not take, as in [^-]*");
+			      "is non-greedy, which is not supported: exclude a character instead, "
+			      "as in [^-]*");
 	if (*r->at == '?' && r->can_be_lazy) {
 		r->can_be_lazy = false;
 		r->at++;
 		return 0;
 	}
 	if (!len)
-		return refuse(r, 1, "is no repetition; as a character write \\{");
+		return refuse(r, 1, "is not a repetition; for the character write \\{");
 	if (!r->can_repeat)
 		return refuse(r, len, "repeats nothing");
 	if (add_size(r, r->last * (most - 1), len) < 0)

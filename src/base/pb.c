@@ -1,3 +1,4 @@
+/* Decodes fields from a cursor, and encodes fields into a buffer. */
 #include "base/pb.h"
 
 #include "base/buf.h"

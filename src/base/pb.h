@@ -72,7 +72,7 @@ void pb_put_u64(struct buf *b, uint32_t field, uint64_t v);
 void pb_put_fixed64(struct buf *b, uint32_t field, uint64_t v);
 void pb_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len);
 
-/* Writes a message of unknown length: begin, write its fields, end. May be nested. */
+/* Writes a message of unknown length: start, write its fields, end. May be nested. */
 size_t pb_begin(struct buf *b, uint32_t field);
 void pb_end(struct buf *b, size_t mark);
 

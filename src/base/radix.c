@@ -1,3 +1,4 @@
+/* Passes of 11 bits; passes over bits that are equal in all keys are skipped. */
 #include "base/radix.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SHA-256 (FIPS 180-4), in portable C. */
 #include "base/hash.h"
 
 #include <endian.h>

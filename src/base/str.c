@@ -1,3 +1,4 @@
+/* Splits text, and ranks suggestions by edit distance. */
 #include "base/str.h"
 
 #include "base/mem.h"
@@ -42,7 +43,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return least < c ? least : c;
 }
 
-/* Optimal string alignment: insertions, deletions, replacements and swaps of neighbours. Keeps
+/* Optimal string alignment: insertions, deletions, replacements and swaps of neighbours. Retains
  * three rows of the table of prefixes: the current and the two previous ones. Both words are at
  * most NEAREST_MAX_WORD long. */
 static unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb)

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Splits at sep; empty parts are kept. Returns a NULL-terminated array in one allocation (free());
- * n may be NULL. */
+/* Splits at sep; empty parts are retained. Returns a NULL-terminated array in one allocation
+ * (free()); n may be NULL. */
 char **str_split(const char *s, char sep, size_t *n);
 
 bool str_starts(const char *s, const char *prefix);

@@ -1,3 +1,4 @@
+/* Frames messages in both directions, and passes one descriptor with a message by SCM_RIGHTS. */
 #include "base/stream.h"
 
 #include <errno.h>

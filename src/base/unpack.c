@@ -1,3 +1,4 @@
+/* One decoder per format behind one interface. */
 #include "base/unpack.h"
 
 #include "base/mem.h"
@@ -211,7 +212,8 @@ int unpack_step(struct unpack *u, struct cur *in, bool last, void *out, size_t s
 		if (status == UNPACK_DAMAGED)
 			return err_set(err, EBADMSG, "damaged %s data", unpack_name(u));
 		if (status == UNPACK_TOO_LARGE)
-			return err_set(err, E2BIG, "unpacking the %s data needs more than %d MiB",
+			return err_set(err, E2BIG,
+				       "decompressing the %s data needs more than %d MiB",
 				       unpack_name(u), UNPACK_MAX_WINDOW_BYTES >> 20);
 		if (status == UNPACK_PART_ENDS) {
 			u->inside = false;

@@ -1,3 +1,4 @@
+/* The decoder, the width tables of terminals, and conversion from UTF-16. */
 #include "base/utf8.h"
 
 #include "base/search.h"

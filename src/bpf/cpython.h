@@ -45,7 +45,7 @@ static inline __u64 cpython_frame_code(__u64 code)
 {
 	return CPYTHON_FRAME | (code & CPYTHON_ADDRESS);
 }
-/* offset: in bytes, from the first instruction; -1 for a frame that has not begun. */
+/* offset: in bytes, from the first instruction; -1 for a frame that has not started. */
 static inline __u64 cpython_frame_place(__u32 stamp, __u32 offset)
 {
 	return (__u64)stamp << 32 | offset;
@@ -57,7 +57,7 @@ static inline __u64 cpython_frame_place(__u32 stamp, __u32 offset)
 #define CPYTHON_MARK(first, n)       (CPYTHON_FRAME | CPYTHON_IS_MARK | (__u64)(first) << 16 | (n))
 #define CPYTHON_MARK_FIRST(w)        ((w) >> 16 & 0xffff)
 #define CPYTHON_MARK_N(w)            ((w)&0xffff)
-/* Up to 3.10 only the order tells which frame a call runs. n is 0 for calls beyond the last
+/* Up to 3.10 only the order shows which frame a call runs. n is 0 for calls beyond the last
  * frame. */
 #define CPYTHON_BY_ORDER             (1ull << 60)
 #define CPYTHON_ORDER_MARK(first, n) (CPYTHON_MARK(first, n) | CPYTHON_BY_ORDER)
@@ -68,7 +68,7 @@ enum {
 };
 
 /* A group of frames without a place yet: its mark, and the address that the loop's call has on its
- * stack. Address 0: each frame has a call of its own, whose code is in one of the ranges that
+ * stack. Address 0: each frame has a separate call, whose code is in one of the ranges that
  * follow (struct cpython_range, CPYTHON_MAX_LOOPS of them). */
 enum {
 	CPYTHON_GROUP_WORDS = 2,
@@ -110,7 +110,7 @@ struct cpython_layout {
 	__u16 frame_executing;
 
 	/* code object */
-	__u16 code_instr;            /* from 3.11: where its instructions begin */
+	__u16 code_instr;            /* from 3.11: where its instructions start */
 	__u16 stamp_at, stamp_words; /* <= CPYTHON_MAX_STAMP */
 
 	/* Used by user space only from here on. 0: the version has none. */
@@ -120,7 +120,7 @@ struct cpython_layout {
 	__u16 code_first_traced; /* int, in instructions: a frame before it is incomplete */
 	__u16 bytes_size, bytes_data;
 	__u16 str_length, str_state, str_ascii,
-		str_compact; /* where the text of ASCII and of other strings begins */
+		str_compact; /* where the text of ASCII and of other strings starts */
 	__u16 type;          /* of any object: its type */
 	__u16 thread_interp;
 };

@@ -4,7 +4,7 @@
  *
  * Python frames are collected before the native frames are walked: from the thread's state (found
  * by its id in the lists of the interpreters, and remembered for a while) along the chain of
- * frames. They come first in the user part, two words each, innermost first, and form groups: the
+ * frames. They are first in the user part, two words each, innermost first, and form groups: the
  * frames run by one call of the interpreter's loop. While the native frames are walked, a native
  * frame whose stack contains the address that a group was entered with is followed by a mark that
  * names the group (up to 3.10: each native frame whose code is that of the loop).
@@ -28,8 +28,8 @@ enum {
 	PYTHON_THREADS = 2048, /* limit: threads of a process looked through for one of them */
 	PYTHON_STEPS = PYTHON_THREADS + 2 * PYTHON_MAX_FRAMES,
 };
-/* How long a result is remembered. A search through many threads takes long, so its result is kept
- * longer. */
+/* How long a result is remembered. A search through many threads takes long, so its result is
+ * retained longer. */
 #define PYTHON_KEEP_NS     100000000ull
 #define PYTHON_NONE_NS     2000000ull /* a thread without a state may get one any moment */
 #define PYTHON_PER_STEP_NS 100000ull
@@ -67,7 +67,7 @@ struct python_thread {
 };
 /* The sampler writes here, and may interrupt anything on its CPU. So there is no lock, and the
  * table has fixed places. A thread hashes to a set of a few places, and a new one replaces the one
- * that expires first. If several CPUs write a place at once, its proof does not match, and the
+ * that expires first. If several CPUs write a place at one time, its proof does not match, and the
  * thread's states are searched again. */
 enum { PYTHON_PLACES = 4, PYTHON_SETS_BITS = 11, PYTHON_SETS = 1 << PYTHON_SETS_BITS };
 struct python_set {
@@ -164,10 +164,10 @@ struct python_walk {
 	struct python_thread thread;
 	/* PYTHON_FIND */
 	__u64 interp, state;
-	__u32 runtime, n_runtimes; /* n_runtimes: those begun */
+	__u32 runtime, n_runtimes; /* n_runtimes: those started */
 	__u32 steps, was_searched;
 	/* PYTHON_BEGIN, PYTHON_CHAIN */
-	__u32 n_states;              /* those begun */
+	__u32 n_states;              /* those started */
 	__u32 n_frames, first_frame; /* first_frame: of the current group */
 	__u32 n_groups;
 	__u32 n_group_words, n_written; /* n_group_words: of groups without a place */
@@ -325,7 +325,7 @@ static __always_inline int python_first_frame(struct task_struct *task, struct p
 	return python_word(task, &p->frame, at + p->layout.cframe_frame);
 }
 
-/* Begins the next state. Returns nonzero if there is none. */
+/* Starts the next state. Returns nonzero if none exists. */
 static __always_inline int python_begin(struct task_struct *task, struct python_walk *p)
 {
 	__u32 i = LOAD(p->n_states), by_loop;

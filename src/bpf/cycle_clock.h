@@ -40,9 +40,9 @@ enum { CYCLE_GAP_PERIODS = 16 };
 
 struct cycle_clock {
 	__u64 rate;      /* ns in 2^CYCLE_RATE_BITS cycles; 0: unknown yet */
-	__u64 begin_ns;  /* busy time when counting began, plus what was forgotten */
+	__u64 begin_ns;  /* busy time when counting started, plus what was forgotten */
 	__u64 given_ns;  /* since then, by ticks */
-	__u64 window_ns; /* busy time when the window began */
+	__u64 window_ns; /* busy time when the window started */
 	__u64 cycles;    /* of ticks in it */
 	__u64 in_ns;     /* given by ticks in it */
 	__u64 last_ns;   /* busy time at the last tick */

@@ -73,7 +73,7 @@ struct event_sample {
 	__u32 tgid, tid;
 	char comm[EVENT_COMM_LEN]; /* of the thread */
 	struct event_trace trace;
-	__u32 mappings; /* number of mappings in its memory; 0: it has none */
+	__u32 mappings; /* number of mappings in its memory; 0: none */
 	/* Not 0: inside a call that waits for a GPU. Then it is the number of user frames that
 	 * belong to that call and its callees, at least 1. In an event_raw it is just 1: the reader
 	 * finds the number in the copy of the stack. */
@@ -100,7 +100,7 @@ struct wait_info {
 	__u64 kernel_hash;
 	__u32 parts; /* bits of enum wait_part: which are shown; 0: not a wait */
 	__u32 waker_tgid;
-	__u32 waker_tid; /* 0: unknown, or an interrupt (then the name says so) */
+	__u32 waker_tid; /* 0: unknown, or an interrupt (then the name reports this) */
 	/* Identifies a pending wait among those of its thread; 0: the wait is over. A pending wait
 	 * that is reported again before its thread has run has no stack (stack_hash is 0): the copy
 	 * sent with the first report is still valid. */
@@ -204,7 +204,7 @@ enum counter {
 	COUNT_WAITS_SAMPLED,  /* not sent: other waits stand for them */
 	COUNT_WAITS_LOST,     /* refused by the ring */
 	COUNT_WAITS_UNSEEN,   /* whose final switch was not seen */
-	COUNT_TASKS_UNKNOWN,  /* threads whose times could not be kept: no room */
+	COUNT_TASKS_UNKNOWN,  /* threads whose times could not be retained: no space */
 	COUNT_PYTHON_UNREAD,  /* stacks with unreadable Python frames */
 	COUNT_TRACES_UNREAD,  /* samples whose thread has an unreadable span (bpf/trace.h) */
 	COUNT_CYCLES_GONE_NS, /* busy time of CPUs without a tick of cycles */

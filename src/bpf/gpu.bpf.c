@@ -1,8 +1,10 @@
+/* BPF programs at functions of GPU libraries: they count calls, measure memory and take stacks of
+ * launches. */
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* bpf/gpu.bpf.c: probes on the libraries through which programs use a GPU: at the start of calls,
- * and at the end of those that wait or allocate.
+ * and at the end of the ones that wait or allocate.
  *
- * Loaded beside sample.bpf.c when a process has such a library. It shares the maps of the same
+ * Loaded next to sample.bpf.c when a process has such a library. It shares the maps of the same
  * name, except the scratches that stacks are built in: a task in a probe may be preempted, and
  * another task may reach a probe on the same CPU. All probes of a kind are one program; the cookie
  * is the number of the row that describes the function's arguments. */
@@ -181,7 +183,7 @@ static __always_inline void free_block(struct gpu_thread *t, struct gpu_place *p
 	send_gpu(&p->ev);
 }
 
-/* A block that is still mapped, or that another handle holds, is kept. */
+/* A block that is still mapped, or that another handle holds, is retained. */
 static __always_inline void release_block(struct gpu_thread *t, const struct gpu_probe_row *row,
 					  struct gpu_place *p, __u64 address)
 {
@@ -219,7 +221,7 @@ static __always_inline void map_block(struct pt_regs *ctx, struct gpu_place *p)
 	}
 }
 
-/* Removes one mapping. Returns its bytes; 0: there is none. */
+/* Removes one mapping. Returns its bytes; 0: none. */
 static __always_inline __u64 unmap_one(struct gpu_thread *t, struct gpu_place *p, __u64 address)
 {
 	struct gpu_block_key key = block_key(p, address, GPU_ADDRESS_MAPPED), of;

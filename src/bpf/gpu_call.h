@@ -14,7 +14,7 @@ const volatile __u64 gpu_min_wait_ns = 1000000; /* shorter waits are only counte
 /* Stacks of a thread in a window of time; beyond that only a sample of the calls gets one. */
 const volatile __u32 gpu_window_stacks = 200;
 #define GPU_WINDOW_NS 100000000ull
-const volatile __u32 gpu_want_waits = 1; /* as events of their own */
+const volatile __u32 gpu_want_waits = 1; /* as separate events */
 const volatile __u32 gpu_has_times = 0;  /* the times of threads are recorded */
 
 struct {
@@ -258,7 +258,7 @@ static __always_inline void fill_event(struct event_gpu *ev, const struct gpu_th
 	ev->gpu.flags = flags;
 }
 
-/* Sends the place's event with the call's stack. Returns its hash; 0: it has none in the kernel. */
+/* Sends the place's event with the call's stack. Returns its hash; 0: none in the kernel. */
 static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 				       const struct gpu_thread *at_return)
 {
@@ -376,7 +376,7 @@ static __always_inline void send_rest(const struct gpu_thread *t)
 
 /* --- the times of the thread ------------------------------------------------------------------ */
 
-/* Returns this task's times now. Reads them again if the task was switched meanwhile. */
+/* Returns this task's times now. Reads them again if the task was switched in the meantime. */
 static __always_inline struct call_times own_times(const struct thread_time *t)
 {
 	struct call_times c = { 0 };

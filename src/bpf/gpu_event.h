@@ -9,7 +9,7 @@
 
 /* What a function does, one bit each. */
 enum gpu_what {
-	GPU_LAUNCH = 1, /* begins work on the device */
+	GPU_LAUNCH = 1, /* starts work on the device */
 	GPU_WAIT = 2,   /* returns when the device has finished */
 	GPU_ALLOC = 4,
 	GPU_FREE = 8,
@@ -70,7 +70,7 @@ _Static_assert(sizeof(struct gpu_probe_row) == 56, "gpu_probe_row has no padding
 enum { GPU_MAX_ROWS = 4096 }; /* limit: probes in GPU libraries */
 
 /* What an event has in place of its wait_info. */
-enum { PART_GPU = 8 }; /* beside enum wait_part */
+enum { PART_GPU = 8 }; /* next to enum wait_part */
 /* GPU_HOW_ESTIMATE: not a wait and not of an event: an estimate made by user space. */
 enum gpu_how { GPU_HOW_NONE = 0, GPU_HOW_SPIN, GPU_HOW_SLEEP, GPU_HOW_ESTIMATE };
 struct gpu_info {
@@ -91,7 +91,7 @@ struct gpu_info {
 _Static_assert(sizeof(struct gpu_info) == sizeof(struct wait_info), "one takes the other's place");
 _Static_assert(__builtin_offsetof(struct gpu_info, parts) ==
 		       __builtin_offsetof(struct wait_info, parts),
-	       "which of them it is can be told");
+	       "parts tells them apart");
 
 struct event_gpu {
 	struct event_sample sample; /* kind is EVENT_GPU, or EVENT_RAW in an event_raw */
@@ -113,7 +113,7 @@ struct gpu_block {
 
 /* Counters of the probes, summed over CPUs. */
 enum gpu_counter {
-	GPU_COUNT_LAUNCHES = 0,  /* calls that began work, outermost only */
+	GPU_COUNT_LAUNCHES = 0,  /* calls that started work, outermost only */
 	GPU_COUNT_NESTED,        /* calls that another call made */
 	GPU_COUNT_SHORT_WAITS,   /* waits below the limit, */
 	GPU_COUNT_SHORT_NS,      /* their time */
@@ -123,8 +123,8 @@ enum gpu_counter {
 	GPU_COUNT_NCCL_BYTES,    /* of all of them */
 	GPU_COUNT_ALLOC_FAILED,  /* allocations that the library refused */
 	GPU_COUNT_FREES_UNKNOWN, /* frees of memory whose allocation was not seen */
-	GPU_COUNT_BLOCKS_FULL,   /* allocations that were not kept: no room */
-	GPU_COUNT_THREADS_FULL,  /* calls of threads for which there was no room */
+	GPU_COUNT_BLOCKS_FULL,   /* allocations that were not retained: no space */
+	GPU_COUNT_THREADS_FULL,  /* calls of threads for which there was no space */
 	/* calls not handled: preempted tasks had taken all places */
 	GPU_COUNT_BUSY,
 	GPU_COUNT_LOST,          /* events refused by the ring */
@@ -137,7 +137,7 @@ enum gpu_counter {
  * recording. */
 enum gpu_rate_of { GPU_RATE_LAUNCH = 0, GPU_RATE_COPY, GPU_RATE_NCCL, GPU_RATES };
 struct gpu_rate {
-	__u64 window_ns;   /* when the window began */
+	__u64 window_ns;   /* when the window started */
 	__u64 skipped;     /* calls since the last stack */
 	__u32 seen, taken; /* in the window */
 	__u32 one_of;      /* one call in this many gets a stack; 0: all */
@@ -148,7 +148,7 @@ struct gpu_thread {
 	__u64 sp, ret, ip;
 	__u64 from, to; /* the library's code */
 	__u64 start_ns, bytes, address_at, pitch_at, times;
-	__u64 switches; /* voluntary context switches when the wait began */
+	__u64 switches; /* voluntary context switches when the wait started */
 	__u64 context;
 	__u64 last_hash; /* of the last stack of a launch */
 	/* Stack addresses of the return addresses of the call and of a call inside it, while their

@@ -16,8 +16,8 @@ const volatile __u32 max_user = WALK_MAX_USER;
 /* Limit for the walk of one stack: interrupts are off during it. Checked every 64 frames. */
 const volatile __u64 max_walk_ns = 2000000;
 const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
-/* The walk of Python frames. When it is off, each of its global functions returns at once, so the
- * verifier checks none of them. */
+/* The walk of Python frames. When it is off, each of its global functions returns immediately, so
+ * the verifier checks none of them. */
 const volatile __u32 use_python = 1;
 /* The reader is woken when a ring holds this much. */
 const volatile __u64 wake_bytes = 1 << 18, sample_wake_bytes = 1 << 18;
@@ -49,8 +49,8 @@ static __always_inline __u64 wake_bytes_of(const enum sender from)
 	return from == FROM_SAMPLER ? sample_wake_bytes : wake_bytes;
 }
 
-/* A Python frame takes two words, and native frames lie between them. The limit leaves room for the
- * rest of struct scratch in the largest value of a per-CPU map, 32 KiB. */
+/* A Python frame takes two words, and native frames lie between them. The limit leaves space for
+ * the rest of struct scratch in the largest value of a per-CPU map, 32 KiB. */
 /* limit SCRATCH_ADDRS: words of a stack with frames of Python, those of the kernel included */
 enum { SCRATCH_ADDRS = 3584, SCRATCH_USER = SCRATCH_ADDRS - WALK_MAX_KERNEL };
 /* Reading this many bytes of user memory takes about as long as reading one word, and they include
@@ -158,7 +158,7 @@ struct {
 	__type(value, struct space_process);
 } processes SEC(".maps");
 
-/* No room for more processes: those without an entry are walked by frame pointers. */
+/* No space for more processes: those without an entry are walked by frame pointers. */
 volatile __u32 processes_full;
 
 struct {

@@ -11,7 +11,7 @@
  *     sched_switch → sched_exit_tp       kernels that have it (6.16); nothing is added to system
  *                                        calls
  *     sched_switch → sys_exit            others; waits outside of system calls get their stack when
- *                                        they begin */
+ *                                        they start */
 #ifndef CRESSET_BPF_OFF_CPU_H
 #define CRESSET_BPF_OFF_CPU_H
 
@@ -20,7 +20,7 @@
 /* --- waits of a system call ------------------------------------------------------------------- */
 
 /* Kept until the system call is over: without sched_exit_tp its exit is the first point where the
- * user stack can be read. Waits outside of system calls get their user stack when they begin. */
+ * user stack can be read. Waits outside of system calls get their user stack when they start. */
 
 /* Why the user part of the held waits can no longer be read; WALK_COMPLETE: it can. */
 static __always_inline __u32 held_end(struct task_struct *task, const struct held_waits *h,
@@ -96,8 +96,8 @@ static __always_inline __u64 kernel_part(struct task_struct *task, struct scratc
 	return s->head.stack_hash;
 }
 
-/* Keeps a wait until its system call is over, or sends it if its user part was taken when it
- * began. */
+/* Retains a wait until its system call is over, or sends it if its user part was taken when it
+ * started. */
 static __always_inline void hold(struct task_struct *task, struct thread_time *t, struct scratch *s,
 				 __u64 now_ns)
 {
@@ -128,9 +128,9 @@ static __always_inline void hold(struct task_struct *task, struct thread_time *t
 	t->holds = 1;
 }
 
-/* At switch-out, in the task's context. Makes room for the next wait of a system call. Takes the
- * user part at once if the wait does not pass sys_exit: it is outside of system calls, or on the
- * way back after sys_exit. */
+/* At switch-out, in the task's context. Makes space for the next wait of a system call. Takes the
+ * user part immediately if the wait does not pass sys_exit: it is outside of system calls, or on
+ * the way back after sys_exit. */
 static __always_inline void leave_for_sys_exit(struct task_struct *task, struct thread_time *t,
 					       __u64 now_ns)
 {
@@ -283,7 +283,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 }
 
 /* The time of one switch in ONE_IS_TIMED is measured on each CPU. A host that takes the CPU away
- * meanwhile is not a cost, so the time is capped. */
+ * in the meantime is not a cost, so the time is capped. */
 enum { ONE_IS_TIMED = 64, TIMED_MAX_NS = 20000 };
 static __always_inline void count_switch(__u64 since_ns)
 {

@@ -1,6 +1,8 @@
+/* BPF programs for samples: the timer, context switches, process events and iterators. The logic
+ * is in the headers of this directory. */
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* bpf/sample.bpf.c: the BPF programs of the sampler: one sample per timer tick of a CPU, and
- * processes that begin and end; waits are in off_cpu.h.
+ * processes that start and end; waits are in off_cpu.h.
  *
  * sample_walk and sample_plain are the same sampler with different walks of the user stack: our own
  * (bpf/unwind.h), or the kernel's helper (frame pointers, at most kernel.perf_event_max_stack

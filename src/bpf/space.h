@@ -23,7 +23,7 @@ enum {
 };
 
 /* A frame as sent by the kernel: the object's number and the file offset of the instruction (for
- * callers, of the last byte of the call); or the address where there is no file. */
+ * callers, of the last byte of the call); or the address if there is no file. */
 enum { FRAME_OFFSET_BITS = 36 };
 #define FRAME_OFFSET_MASK ((1ull << FRAME_OFFSET_BITS) - 1)
 #define FRAME_MAX_OBJECT  (1u << 26) /* bit 62 is for bpf/cpython.h */
@@ -33,7 +33,7 @@ struct space_mapping {
 	__u64 start, end; /* unused entry: start is the highest number */
 	__u64 pgoff;      /* file offset of start */
 	__u32 object;     /* 0: memory without a file */
-	__u32 table;      /* index of the table; 0: it has none */
+	__u32 table;      /* index of the table; 0: none */
 };
 
 /* An image has all mappings if it is at least this old, and the number of mappings has not changed
@@ -64,7 +64,7 @@ struct space_block {
 _Static_assert(sizeof(struct space_block) == 1024, "space_block has one size");
 
 enum space_table_state {
-	TABLE_NONE = 0, /* the object says nothing about its frames */
+	TABLE_NONE = 0, /* the object states nothing about its frames */
 	TABLE_WANTED,   /* not loaded yet, or unloaded */
 	TABLE_READY,
 };

@@ -202,7 +202,7 @@ static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
 	s->head.walk_end = s->head.n_user >= max_user ? WALK_DEPTH : WALK_COMPLETE;
 }
 
-/* Collects the Python frames, which come first. Returns nonzero if there are more. */
+/* Collects the Python frames, which are first. Returns nonzero if there are more. */
 static __always_inline int begin_python(struct scratch *s, const struct space_process *p,
 					__u32 tgid, __u64 now_ns)
 {
@@ -222,8 +222,8 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 }
 
 /* A call with a probe at its return comes back through the first slot of the process's page for
- * probe code (the other slots hold probed instructions). That slot saves three registers and asks
- * the kernel where to go on. The walk begins at that address. */
+ * probe code (the other slots hold probed instructions). That slot saves three registers and gets
+ * the place to continue from the kernel. The walk starts at that address. */
 enum { PROBE_SLOT_BYTES = 128 };
 static __always_inline void leave_probes_page(struct scratch *s)
 {
@@ -387,7 +387,7 @@ static __always_inline __u64 wake_flags(const enum sender from, __u32 of)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* A ring that refuses an event although it has room was locked by the sampler on another CPU: an
+/* A ring that refuses an event although it has space was locked by the sampler on another CPU: an
  * NMI does not wait for the lock. */
 static __always_inline int ring_has_room(const enum sender from, __u64 bytes)
 {

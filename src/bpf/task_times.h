@@ -79,7 +79,7 @@ static __always_inline struct event_wait *begin_wait_event(struct scratch *s,
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-/* User space writes is_paused last when a window begins, and first when it ends. */
+/* User space writes is_paused last when a window starts, and first when it ends. */
 volatile struct switch_window window = { .close_ns = ~0ull,
 					 .weight = WINDOW_WEIGHT_ONE,
 					 .number = 1 };

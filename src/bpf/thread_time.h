@@ -46,13 +46,13 @@ struct thread_time {
 	__u64 reported_ns;       /* end of the last report of the pending wait */
 	__u64 copied_epoch;      /* seen_epoch of its copied stack; 0: not copied yet */
 	__u32 is;                /* enum thread_is, since last_ns */
-	__u32 wanted;            /* whether it was a target when its exit began */
+	__u32 wanted;            /* whether it was a target when its exit started */
 	__u32 holds;             /* its held_waits are in use (bpf/off_cpu.h) */
 	__u32 moved_asleep;      /* to the queue of another CPU, since last_ns */
 	__u32 in_call;           /* one that waits for a GPU */
 	__u32 window;            /* number of the window that its stamps belong to */
 	struct call_times calls; /* in such calls that are over */
-	struct call_times began; /* its times when the current call began */
+	struct call_times began; /* its times when the current call started */
 	__u32 waker_tgid, waker_tid;
 	__u64 waker_hash;
 	char waker_comm[EVENT_COMM_LEN];
@@ -157,7 +157,7 @@ struct switch_window {
 	__u64 open_ns, close_ns; /* nothing outside is shown */
 	__u64 weight;            /* of the time in it, in 1/WINDOW_WEIGHT_ONE */
 	__u32 number;            /* from 1 on */
-	__u32 is_paused;         /* it is over, and the next one has not begun */
+	__u32 is_paused;         /* it is over, and the next one has not started */
 };
 
 /* Returns 1 if x is not 0. Without a branch: verifiers of older kernels check the code after a
@@ -170,9 +170,9 @@ static __always_inline __u64 is_set(__u64 x)
 }
 
 /* Brings stamps from before the window up to date: at the thread's first switch in it, or when the
- * thread is reported. runs: it has been running since the window began; otherwise it has been away
- * since then. If its last arrival on a CPU (sched_info) is still the one from when it was last seen
- * to leave, it did not run in the pause either, and its stamps are still valid. */
+ * thread is reported. runs: it has been running since the window started; otherwise it has been
+ * away since then. If its last arrival on a CPU (sched_info) is still the one from when it was last
+ * seen to leave, it did not run in the pause either, and its stamps are still valid. */
 static __always_inline void thread_enters(struct thread_time *t,
 					  const volatile struct switch_window *w, const int runs,
 					  __u64 arrival, __u64 run_delay)
@@ -242,7 +242,7 @@ static __always_inline struct away thread_came(struct thread_time *t, __u64 now_
 
 /* --- calls that wait for a GPU ---------------------------------------------------------------- */
 
-/* Returns the thread's times until now. Only for a thread that runs and asks for its own. */
+/* Returns the thread's times until now. Only for a thread that runs and requests its own. */
 static __always_inline struct call_times thread_times_now(const struct thread_time *t, __u64 now_ns)
 {
 	struct call_times c = { t->on_ns, t->off_ns, t->long_off_ns };
@@ -359,13 +359,13 @@ static __always_inline int wait_choose(const struct wait_filter *f, struct threa
 #define RATE_WINDOW_NS 100000000ull
 /* Waits that pass the filter, on one CPU. */
 struct wait_rate {
-	__u64 window_ns;             /* when the window began */
+	__u64 window_ns;             /* when the window started */
 	__u64 seen, seen_ns, sent;   /* in it */
 	__u64 quantum_ns;            /* derived from these; 0: all are taken */
-	__u64 all_seen, all_seen_ns; /* since the beginning */
+	__u64 all_seen, all_seen_ns; /* since the start */
 	/* threads holding waits, and blind CPUs; only the sum over all CPUs is meaningful */
 	__s64 held;
-	__u64 switches;        /* since the beginning, where requested */
+	__u64 switches;        /* since the start, where requested */
 	__u64 timed, timed_ns; /* switches whose cost was measured, and that cost */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/threads.h: the iterators over threads: one for the threads that exist when recording begins,
+ * bpf/threads.h: the iterators over threads: one for the threads that exist when recording starts,
  * and one that reports, at its end or on request, their times and pending waits. */
 #ifndef CRESSET_BPF_THREADS_H
 #define CRESSET_BPF_THREADS_H
@@ -30,7 +30,7 @@ int threads_begin(struct bpf_iter__task *ctx)
 	t->window = window.number;
 	t->last_ns = bpf_ktime_get_ns();
 	is = task->on_cpu ? THREAD_RUNS : thread_state(0, state_of(task));
-	if (t->is == THREAD_UNKNOWN) /* else it was switched meanwhile */
+	if (t->is == THREAD_UNKNOWN) /* else it was switched in the meantime */
 		t->is = is;
 	t->first_ns = t->last_ns;
 	pending_waits++;
@@ -131,7 +131,7 @@ static __always_inline void take_trace_of(struct task_struct *task, const struct
 		s->trace = (struct event_trace){ 0 };
 }
 
-/* Takes its Python frames, unless the thread ran meanwhile. */
+/* Takes its Python frames, unless the thread ran in the meantime. */
 static __always_inline void take_python_of(struct task_struct *task, const struct thread_time *t,
 					   const struct thread_time *copy, struct scratch *s,
 					   __u64 now_ns, int sleepable)

@@ -87,7 +87,7 @@ static __always_inline int trace_record(struct task_struct *task, const struct t
 								     : TRACE_FOUND;
 }
 
-/* Takes both ids or none: the specification says that one alone is none. */
+/* Takes both ids or none: the specification states that one alone is none. */
 static __always_inline int trace_take(const struct thread_record *record, struct event_trace *out)
 {
 	struct event_trace t;
@@ -127,7 +127,7 @@ __weak int current_trace(__u32 index, __u32 tgid)
 	return s ? trace_of((struct task_struct *)bpf_get_current_task(), tgid, s, 0) : 0;
 }
 
-/* Sets s->trace, to zeros if there is none. */
+/* Sets s->trace, to zeros if none exists. */
 static __always_inline void take_trace(struct scratch *s, __u32 tgid)
 {
 	s->trace = (struct event_trace){ 0 };

@@ -10,10 +10,10 @@
  *
  *     int walk_read(w, to, size, address)       of the watched process; 0 when it worked
  *     int walk_word(w, address, out)            the same for a word of the stack; its neighbours
- *                                               will be read, too
+ *                                               will be read as well
  *     int walk_find(w, address)                 sets w->map; 0 when there is such a mapping
- *     struct space_table *walk_table(w, index)  NULL when there is none
- *     const void *walk_chunk(w, chunk)          NULL when there is none
+ *     struct space_table *walk_table(w, index)  NULL if none exists
+ *     const void *walk_chunk(w, chunk)          NULL if none exists
  *     struct known_frame *walk_known(w, i)      one of KNOWN_FRAMES, initially zeros; NULL when
  *                                               there are none
  *
@@ -57,7 +57,7 @@ static void walk_put(struct walk *w, __u64 frame);
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-/* The last mapping of a block that begins at or before the address. */
+/* The last mapping of a block that starts at or before the address. */
 static __always_inline const struct space_mapping *search_maps(struct walk *w,
 							       const struct space_block *b,
 							       __u64 address)
@@ -439,7 +439,7 @@ static __always_inline const struct known_frame *known_frame(struct walk *w, __u
 	return is_ready(w, known->table) ? known : 0;
 }
 
-/* Appends the current frame and finds its rule, NULL if there is none. Returns nonzero when the
+/* Appends the current frame and finds its rule, NULL if none exists. Returns nonzero when the
  * walk is over. */
 static __always_inline int look_up(struct walk *w, __u64 pc, const struct unwind_rule **rule)
 {
@@ -507,7 +507,7 @@ static __always_inline int walk_frame(struct walk *w)
 
 /* walk_frame for a known frame of a plain shape on the current part of the stack: almost all frames
  * of a busy program. Returns nonzero, with nothing done, for other frames. known: the slot of its
- * instruction (known_index of walk_pc); NULL: there is none. */
+ * instruction (known_index of walk_pc); NULL: none. */
 static __always_inline int walk_known_frame(struct walk *w, const struct known_frame *known)
 {
 	__u64 pc = walk_pc(w), cfa, ra, fp = w->fp;

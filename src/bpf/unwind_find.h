@@ -5,12 +5,12 @@
  *
  *     __u32 pos, len                     of a search
  *
- * and define the access to a chunk; NULL when there is none:
+ * and define the access to a chunk; NULL if none exists:
  *
  *     const void *walk_chunk(struct walk *w, __u32 chunk)
  *
- * The positions of a search are kept in *w, which is map memory: the verifier treats values loaded
- * from there as unknown, so it does not follow the search value by value. */
+ * The positions of a search are retained in *w, which is map memory: the verifier treats values
+ * loaded from there as unknown, so it does not follow the search value by value. */
 #ifndef CRESSET_BPF_UNWIND_FIND_H
 #define CRESSET_BPF_UNWIND_FIND_H
 
@@ -89,7 +89,7 @@ static __always_inline __u32 search_block(struct walk *w, const __u8 *chunk, __u
 	return block_row(chunk, at, LOAD(w->pos), wide) >> 16;
 }
 
-/* Returns the rule at a file offset, NULL if there is none. */
+/* Returns the rule at a file offset, NULL if none exists. */
 static __always_inline const struct unwind_rule *find_rule(struct walk *w,
 							   const struct unwind_table_ref *t,
 							   __u64 offset)

@@ -4,10 +4,10 @@
  * user space.
  *
  * A table is an image of whole chunks of 4096 bytes, so that it fits into the values of array maps
- * wherever there is room. It holds no pointers: it is written once and shared by every process that
- * maps the object. Addresses are file offsets.
+ * wherever space is available. It holds no pointers: it is written once and shared by every process
+ * that maps the object. Addresses are file offsets.
  *
- *     rules       struct unwind_rule[n_rules], the most common first; rule 0: there is none
+ *     rules       struct unwind_rule[n_rules], the most common first; rule 0: none
  *     directory   __u32 for each page of 256 bytes of the file from first_page on:
  *                   UNWIND_DIR_RULE | rule                       the whole page has one rule
  *                   [UNWIND_DIR_WIDE |] chunk << 11 | at / 2     else: its block, at byte `at` of
@@ -16,7 +16,7 @@
  *                 carry is the rule before the first row { __u16 n, carry } { __u16 lo, rule } [n]
  *                 where a rule's number does not fit into a byte
  *
- * Each part begins in a chunk of its own. No block crosses chunks. Wide blocks lie at multiples of
+ * Each part starts in a separate chunk. No block crosses chunks. Wide blocks lie at multiples of
  * 4. */
 #ifndef CRESSET_BPF_UNWIND_TABLE_H
 #define CRESSET_BPF_UNWIND_TABLE_H

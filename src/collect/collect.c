@@ -1,3 +1,4 @@
+/* Opens the parts of the collector in order of their dependencies, and closes them in reverse. */
 #include "collect/collect.h"
 
 #include "base/clock.h"
@@ -180,21 +181,21 @@ static int start_helper(struct collector *c, struct err *err)
 	int rc = helper_new(&c->helper);
 
 	if (rc)
-		return err_set(err, -rc, "cannot start a process that reads of others: %s",
+		return err_set(err, -rc, "cannot start the process that reads other processes: %s",
 			       strerror(-rc));
 	c->reader = proc_reader_new(c->helper);
 	return 0;
 }
 
-/* An always-on collector begins again as a whole. */
+/* An always-on collector starts again as a whole. */
 static int check_helper(struct collector *c, struct err *err)
 {
 	if (helper_check(c->helper))
 		return 0;
 	if (c->opts.sampler.is_always)
 		return err_set(err, ECHILD,
-			       "cresset-nursery has been ended, which starts the processes that "
-			       "read of others; the collector begins again");
+			       "cresset-nursery, which starts the reader processes, was killed; "
+			       "restarting the collector");
 	helper_renew(c->helper); /* if that fails, it is tried again */
 	return 0;
 }
@@ -254,8 +255,8 @@ uint32_t collect_events(const struct collector *c)
 	return c->opts.sampler.events;
 }
 
-/* For the whole machine the snapshot comes first, so that running interpreters are known with the
- * first sample. Otherwise the events come first, so that sampling starts without waiting for the
+/* For the whole machine the snapshot is first, so that running interpreters are known with the
+ * first sample. Otherwise the events are first, so that sampling starts without waiting for the
  * snapshot; samples are pending until it is there. */
 int collect_start(struct collector *c, struct err *err)
 {

@@ -106,7 +106,7 @@ int collect_start(struct collector *c, struct err *err);
 /* Returns when collect_start opened the first event, CLOCK_MONOTONIC; no data is older. */
 uint64_t collect_started_ns(const struct collector *c);
 /* Waits at most timeout_ms (a signal ends the wait early). Returns 0, or -errno on an internal
- * failure. -ECHILD, of an always-on collector: begin again with another one; collect_stop and what
+ * failure. -ECHILD, of an always-on collector: start again with another one; collect_stop and what
  * follows it still work. */
 int collect_run(struct collector *c, int timeout_ms, struct err *err);
 /* Returns true once every target process or thread has ended (TARGET_PID, TARGET_TID only). */
@@ -116,13 +116,13 @@ int collect_stop(struct collector *c, struct err *err);
 uint64_t collect_stopped_ns(const struct collector *c);
 void collect_symbolize(struct collector *c);
 
-/* Makes collect_run return when fd is readable, too, until fd is closed; fd stays the caller's.
+/* Makes collect_run return when fd is readable as well, until fd is closed; fd stays the caller's.
  * (collect_run's own descriptors cannot be polled elsewhere: polling a ring of perf events reports
  * only once that it is readable.) */
 int collect_watch(struct collector *c, int fd, struct err *err);
 /* The same, edge-triggered: only new data makes collect_run return, not data left unread. */
 int collect_watch_news(struct collector *c, int fd, struct err *err);
-/* Tells which GPUs this machine has, for their names. Call it before collect_start, or as soon as
+/* Shows which GPUs this machine has, for their names. Call it before collect_start, or as soon as
  * it is known; an always-on collector waits for it, at most a second. m stays the caller's. */
 struct gpu_machine;
 void collect_gpu_named(struct collector *c, const struct gpu_machine *m);
@@ -130,13 +130,13 @@ void collect_gpu_named(struct collector *c, const struct gpu_machine *m);
  * memory in use that was not counted. told stays the caller's. */
 struct gpu_reading;
 void collect_gpu_update(struct collector *c, const struct gpu_reading *told);
-/* Returns the hook's answer for the labels that the process's GPU time samples would have now;
+/* Returns the hook's result for the labels that the process's GPU time samples would have now;
  * false for an unknown process. */
 bool collect_ask_labels(struct collector *c, uint32_t pid, const struct series_hook *hook);
 /* Ends an interval: reports pending waits up to now, releases samples that are held for names, and
- * tells the sink what was lost since the last cut. No sample comes twice. With waits it takes 20 ms
+ * passes the sink the losses since the last cut. No sample comes twice. With waits it takes 20 ms
  * more, so that everything older is in the sink, except what is held until unwind tables are built
- * (collect_stats.cut_is_held); that comes later. */
+ * (collect_stats.cut_is_held); that follows later. */
 int collect_cut(struct collector *c, struct err *err);
 /* The same without pending waits, for callers that want samples early and often: asking every
  * thread is most of the cost of a cut. */
@@ -153,7 +153,7 @@ bool collect_name_kernel(struct collector *c);
 int collect_set_sink(struct collector *c, struct sink *sink, struct profile_copy *copy,
 		     struct err *err);
 /* Returns a descriptor of the file behind a mapping of the sink, for reading; it stays the
- * collector's, until the next call. -ENOENT: there is none. */
+ * collector's, until the next call. -ENOENT: none. */
 int collect_file(struct collector *c, uint32_t mapping);
 
 void collect_get_stats(struct collector *c, struct collect_stats *out);

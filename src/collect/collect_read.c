@@ -1,3 +1,4 @@
+/* Reads the rings, orders their records, and passes each to the resolver. */
 #include "base/clock.h"
 #include "collect/collect_state.h"
 
@@ -169,7 +170,7 @@ static void pause_ns(struct collector *c, int64_t ns)
 		c->next_pause_ns = now_ns + SIDE_PAUSE_AGAIN_NS;
 }
 
-/* Reports the mappings of a burst to the walker at once. */
+/* Reports the mappings of a burst to the walker at one time. */
 void collector_read_burst(struct collector *c, int timeout_ms)
 {
 	int64_t ns = c->side_pause_ns;

@@ -12,7 +12,7 @@
 #include "collect/resolve/resolve.h"
 #include "profile/sink.h"
 
-enum { COLLECT_PAUSE_MAX_NS = 2000000 }; /* longest time that a reader yields its CPU at once */
+enum { COLLECT_PAUSE_MAX_NS = 2000000 }; /* longest time that a reader yields its CPU at one time */
 
 struct collector {
 	struct sink *sink;
@@ -35,7 +35,7 @@ struct collector {
 	uint64_t reported_ns; /* when thread times were last requested; 0: they were not */
 	uint64_t cut_ns;      /* up to when the last cut reported pending waits */
 	uint64_t samples, waits, first_sample_ns; /* waits: of the samples */
-	uint64_t given[LOSS_REASONS];             /* losses already told to the sink */
+	uint64_t given[LOSS_REASONS];             /* losses already passed to the sink */
 	struct sampler_stats last;                /* as of collect_stop */
 	struct collect_opts opts; /* with defaults filled in, without what is missing */
 	struct collect_missing missing[COLLECT_GROUPS];
@@ -64,8 +64,8 @@ int collector_read(struct collector *c, bool everything, struct err *err);
 /* Makes the kernel send the times of all threads and the pending waits. */
 int collector_report(struct collector *c, bool is_last, struct err *err);
 
-/* Hands out what was reported, too, unless it is held for its tables. Otherwise the sink it goes to
- * would depend on how long the report took. */
+/* Hands out what was reported as well, unless it is held for its tables. Otherwise the sink it goes
+ * to would depend on how long the report took. */
 int collector_take_report(struct collector *c, struct err *err);
 
 /* Opens a window of switches that is due, or ends one with a report. */

@@ -1,3 +1,4 @@
+/* The sample types of each event, added to the sink. */
 #include "collect/collect_state.h"
 
 #include "collect/resolve/resolve.h"

@@ -1,3 +1,4 @@
+/* The table of all formats, in the order of detection. */
 #include "format/formats.h"
 
 #include "base/input.h"
@@ -25,7 +26,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Detection asks in this order: formats whose first bytes are unmistakable first, plain text
+/* Detection tries in this order: formats whose first bytes are unmistakable first, plain text
  * last. */
 const struct format *const formats[] = {
 	&format_cresset,

@@ -1,3 +1,4 @@
+/* A decoder per chunk type, with checks of every id. */
 #include "profile/chunk_read.h"
 
 #include "base/buf.h"

@@ -37,15 +37,15 @@ struct chunk_reader {
 
 void chunk_reader_init(struct chunk_reader *t, struct sink *sink);
 /* For a profile that is to get the same ids as the written one, except that it may have further
- * strings. p is empty or has the beginning of the same tables. Stacks are not looked up, so this
+ * strings. p is empty or has the start of the same tables. Stacks are not looked up, so this
  * is fast. Applying a chunk returns false if a table repeats an entry or the profile differs;
  * equal stacks far apart are found only by stack_table_index. */
 void chunk_reader_restore(struct chunk_reader *t, struct profile *p);
 /* For chunks of samples that were written from p and use p's ids. */
 void chunk_reader_init_own(struct chunk_reader *t, struct profile *p);
 /* Sets the position in a restored profile that has at least this much of the dictionary, whatever
- * was read before. The next entries must equal those that the profile has from there on, or follow
- * them. */
+ * was read before. The next entries must equal the ones that the profile has from there on, or
+ * follow them. */
 void chunk_reader_seek(struct chunk_reader *t, const struct chunk_position *at);
 void chunk_reader_done(struct chunk_reader *t);
 

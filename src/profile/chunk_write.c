@@ -1,3 +1,4 @@
+/* Encodes entries added since the last call. */
 #include "profile/chunk_write.h"
 
 #include "base/buf.h"
@@ -49,7 +50,7 @@ static void put(struct chunk_writer *w, uint64_t v)
 	w->chunk.len += varint_write(w->chunk.data + w->chunk.len, v);
 }
 
-/* Reserves room for n numbers; returns where to write them. */
+/* Reserves space for n numbers; returns where to write them. */
 static char *begin_many(struct chunk_writer *w, size_t n)
 {
 	buf_reserve(&w->chunk, n * VARINT_MAX_BYTES);
@@ -501,7 +502,7 @@ void chunk_writer_restore_samples(struct chunk_writer *w)
 	w->samples_before = 0;
 }
 
-/* Tables are written before those that refer to them. */
+/* Tables are written before the ones that refer to them. */
 int chunk_write(struct chunk_writer *w, const struct profile *p, uint32_t types,
 		const struct chunk_out *out, struct err *err)
 {

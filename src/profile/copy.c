@@ -1,3 +1,4 @@
+/* Maps of old to new ids per table. */
 #include "profile/copy.h"
 
 #include "base/mem.h"

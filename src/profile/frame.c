@@ -1,3 +1,4 @@
+/* Identities of frames, and their hashes. */
 #include "profile/frame.h"
 
 #include <assert.h>
@@ -75,7 +76,7 @@ uint32_t mapping_intern(struct frame_table *t, const struct mapping *m)
 	return id;
 }
 
-/* Keeps only the fields that identify the frame: function and file share their bytes with offset,
+/* Retains only the fields that identify the frame: function and file share their bytes with offset,
  * and only frames by name have a line and a binary. */
 static struct frame frame_normal(const struct frame *f)
 {

@@ -72,7 +72,7 @@ enum {
 	MAPPING_HAS_FILENAMES = 2,
 	MAPPING_HAS_LINES = 4,
 	MAPPING_HAS_INLINES = 8,
-	MAPPING_AS_GIVEN = 16, /* range and flags come from the source: a writer keeps them */
+	MAPPING_AS_GIVEN = 16, /* range and flags come from the source: a writer retains them */
 };
 
 struct mapping {
@@ -113,11 +113,11 @@ void frame_table_done(struct frame_table *t);
 
 /* Return the id of an equal mapping or frame, added when new. Mappings are equal by build id, else
  * by (name, identity, start, offset), as those whose build id is not valid; of equal ones the
- * first is kept unchanged. */
+ * first is retained unchanged. */
 uint32_t mapping_intern(struct frame_table *t, const struct mapping *m);
 uint32_t frame_intern(struct frame_table *t, const struct frame *f);
 
-/* Does the same for n frames at once, at most FRAME_BATCH; faster than one by one. */
+/* Does the same for n frames at the same time, at most FRAME_BATCH; faster than one by one. */
 enum { FRAME_BATCH = 64 };
 void frame_intern_all(struct frame_table *t, const struct frame *frames, uint32_t n, uint32_t *ids);
 

@@ -1,3 +1,4 @@
+/* Removes suffixes, versions and paths from names. */
 #include "profile/identity.h"
 
 #include "base/buf.h"
@@ -103,7 +104,7 @@ static bool ends(const char *s, size_t len, const char *with)
 
 /* --- names: what compilers and linkers add at the end --- */
 
-/* Of gcc's and clang's clones and parts of functions. Not those that are functions of their own:
+/* Of gcc's and clang's clones and parts of functions. Not the ones that are separate functions:
  * ".resume" of a coroutine, ".avx2" of one function for several processors. */
 static const char *const clones[] = {
 	".__part", ".isra",   ".constprop",  ".part",     ".cold",
@@ -473,7 +474,7 @@ static size_t version_word(const char *s, size_t len)
 }
 
 /* Returns the length of a version at s[at], with the separator before it: "-1.2.3", "@v1.2",
- * ".so" is none; 0 if there is none. A number right after a letter is a version only with a dot:
+ * ".so" is none; 0 if none exists. A number right after a letter is a version only with a dot:
  * "python3.11", not "base64". */
 static size_t version_at(const char *s, size_t len, size_t at)
 {

@@ -1,5 +1,5 @@
-/* profile/identity.h: what of a function's name, binary and source file stays the same from build
- * to build.
+/* profile/identity.h: the parts of a function's name, binary and source file that stay the same
+ * from build to build.
  *
  * Compilers, linkers and run-time systems add text to names that another build does not have
  * ("parse.isra.0", "write::h0123456789abcdef", "Foo$$Lambda$14/0x0000000800c8d440"); binaries and
@@ -17,7 +17,7 @@
 struct buf;
 
 /* Each appends the text without its build-dependent parts to out and returns true, or returns false
- * if it has none (out is then untouched). Never appends an empty text. */
+ * if it lacks one (out is then untouched). Never appends an empty text. */
 
 /* A function's name, of this kind of frame. */
 bool identity_name(enum frame_kind kind, const char *s, size_t len, struct buf *out);
@@ -27,11 +27,11 @@ bool identity_name(enum frame_kind kind, const char *s, size_t len, struct buf *
 bool identity_code(const char *s, size_t len, struct buf *out);
 /* A binary's path: its base name without version and " (deleted)". */
 bool identity_binary(const char *s, size_t len, struct buf *out);
-/* A source file's path: its directories without versions. The file's own name is kept. */
+/* A source file's path: its directories without versions. The file's own name is retained. */
 bool identity_file(const char *s, size_t len, struct buf *out);
 
 /* Returns the major version of a Go package in a function's name ("v2" of
- * "example.com/json/v2.Decode"), and its length, 0 if there is none. A program may contain several.
+ * "example.com/json/v2.Decode"), and its length, 0 if none exists. A program may contain several.
  * identity_name removes it. */
 const char *identity_major(const char *s, size_t len, size_t *n);
 
@@ -42,7 +42,7 @@ bool identity_is_unique(enum frame_kind kind);
 bool identity_is_of_file(enum frame_kind kind);
 /* Whether it is a function at all: markers and rests are compared as they are. */
 bool identity_is_function(enum frame_kind kind);
-/* Whether the name only says an address in the binary: "app+0x1234"; an unknown binary ("", as in
+/* Whether the name only states an address in the binary: "app+0x1234"; an unknown binary ("", as in
  * folded stacks) may be any. */
 bool identity_is_address(const char *name, size_t len, const char *binary, size_t binary_len);
 

@@ -1,3 +1,4 @@
+/* A table of interned spans, with parsing and printing of ids. */
 #include "profile/link.h"
 
 #include <string.h>

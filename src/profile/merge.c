@@ -324,7 +324,7 @@ static void merge_lists(struct merge *m)
 	}
 }
 
-/* If the texts differ, the one of the earlier recording is kept. */
+/* If the texts differ, the one of the earlier recording is retained. */
 static void merge_text(struct merge *m, uint32_t *text, uint32_t src_text, bool src_is_earlier)
 {
 	if (src_text && (!*text || src_is_earlier))

@@ -1,3 +1,4 @@
+/* A table of names by frame, with lines in a shared array. */
 #include "profile/names.h"
 
 #include <assert.h>

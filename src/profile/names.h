@@ -60,7 +60,7 @@ static inline uint32_t line_detail(const struct function *f, const struct line *
 }
 
 /* Sets *lines to the lines of a frame, innermost first, valid until the next change. Returns their
- * number, 0 if it has none. */
+ * number, 0 if it lacks one. */
 uint32_t names_get(const struct names *t, uint32_t frame, const struct line **lines);
 
 #endif

@@ -1,3 +1,4 @@
+/* Creates and frees the tables, and implements the sink. */
 #include "profile/profile.h"
 
 #include "base/buf.h"
@@ -49,7 +50,7 @@ static void profile_names(struct sink *s, uint32_t frame, const struct line *lin
 	names_set(&p->names, frame, lines, n);
 }
 
-/* Keeps the leaf-most frames of a stack that is too deep, below a marker. */
+/* Retains the leaf-most frames of a stack that is too deep, below a marker. */
 static uint32_t profile_deep_stack(struct profile *p, const uint32_t *frames, uint32_t n)
 {
 	struct frame marker = { .kind = FRAME_MARKER, .mapping = MAPPING_NONE };
@@ -366,7 +367,7 @@ uint32_t profile_frame_binary(struct profile *p, uint32_t frame)
 	uint32_t name =
 		f->mapping == MAPPING_NONE ? f->binary : p->frames.mappings.v[f->mapping].name;
 	const char *path = profile_str(p, name), *slash = strrchr(path, '/');
-	/* A path that ends in a slash is kept whole. */
+	/* A path that ends in a slash is retained whole. */
 	return strtab_put(&p->strings, slash && slash[1] ? slash + 1 : path);
 }
 

@@ -115,13 +115,13 @@ static inline const char *profile_str(const struct profile *p, uint32_t id)
 }
 
 /* Adds everything in src to dst. Frames, stacks and series are merged by identity (names and labels
- * by text); of two lists of names for a frame the more detailed one is kept. If both know their
+ * by text); of two lists of names for a frame the more detailed one is retained. If both know their
  * wall clock, times of src are converted to dst's clock. Meta: earliest start, both durations,
  * summed losses, comments of both. Commutative up to the order of ids. */
 void profile_merge(struct profile *dst, const struct profile *src);
 
 /* Picks the type to show: by sample type ("samples", "alloc_space"), else by name ("cpu"); with
- * want = NULL the default type, else the first. Returns UINT32_MAX if there is none. */
+ * want = NULL the default type, else the first. Returns UINT32_MAX if none exists. */
 uint32_t profile_pick_type(const struct profile *p, const char *want);
 /* Returns the name to show for a type: its own, or its sample type if it shares the name with other
  * columns of a file ("space", the period's type of four columns). Valid until the next string. */

@@ -1,3 +1,4 @@
+/* Compiles the expressions, and cuts stacks. */
 #include "profile/prune.h"
 
 #include "base/buf.h"
@@ -33,7 +34,7 @@ static size_t reserved_len(const char *s)
 	return 0;
 }
 
-/* Keeps a name without the dot of PowerPC and without its arguments. */
+/* Retains a name without the dot of PowerPC and without its arguments. */
 static const char *bare_name(struct buf *b, const char *name)
 {
 	const char *s = name += *name == '.';

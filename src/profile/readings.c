@@ -1,3 +1,4 @@
+/* Series of readings in a profile. */
 #include "profile/readings.h"
 
 struct lookup {

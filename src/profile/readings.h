@@ -1,4 +1,4 @@
-/* profile/readings.h: numbers over time recorded beside the samples, such as the utilization of a
+/* profile/readings.h: numbers over time recorded next to the samples, such as the utilization of a
  * GPU as its driver reports it: metrics (profile/series.h) of a recording.
  *
  * A series has a name, a unit and labels, and its points in order of arrival. Times are on the
@@ -36,7 +36,7 @@ struct readings { /* zeroed = empty */
 	uint64_t n_points;
 };
 
-/* Adds points to a series. Returns the number of points for which there was no room. */
+/* Adds points to a series. Returns the number of points for which there was no space. */
 uint64_t readings_add(struct readings *r, const struct reading_key *key,
 		      const struct reading_point *points, size_t n);
 void readings_done(struct readings *r);

@@ -1,3 +1,4 @@
+/* Applies rules in order to a set of labels. */
 #include "profile/relabel.h"
 
 #include "base/arena.h"
@@ -80,8 +81,7 @@ static int check_rule(const struct relabel_rule *rule, struct err *err)
 	if ((rule->action == RELABEL_KEEP || rule->action == RELABEL_DROP) && !rule->n_sources)
 		return err_set(err, EINVAL, "action %s needs source_labels", action);
 	if (rule->n_sources > RELABEL_MAX_SOURCES)
-		return err_set(err, E2BIG, "there are more than %d source_labels",
-			       RELABEL_MAX_SOURCES);
+		return err_set(err, E2BIG, "more than %d source_labels", RELABEL_MAX_SOURCES);
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static void fill_in(struct relabel *r, struct rule *to, const struct relabel_rul
 int relabel_add(struct relabel *r, const struct relabel_rule *rule, struct err *err)
 {
 	if (r->rules.n == RELABEL_MAX_RULES)
-		return err_set(err, E2BIG, "there are more than %d rules", RELABEL_MAX_RULES);
+		return err_set(err, E2BIG, "more than %d rules", RELABEL_MAX_RULES);
 	int rc = check_rule(rule, err);
 	if (rc)
 		return rc;

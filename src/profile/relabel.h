@@ -5,10 +5,10 @@
  *     struct relabel *r = relabel_new();
  *     relabel_add(r, &(struct relabel_rule){ .action = RELABEL_DROP, .source_labels = …,
  *                                            .regex = "sh|bash" }, err);
- *     if (relabel_labels(r, sink, labels, n, &set)) …the series is kept, and has this label set
+ *     if (relabel_labels(r, sink, labels, n, &set)) …the series is retained, and has this label set
  *
  * Rules are applied in the order they were added, each to the result of the previous one. A label
- * with an empty value counts as missing. Labels whose names begin with "__" pass data between
+ * with an empty value counts as missing. Labels whose names start with "__" pass data between
  * rules, and are removed after the last one. Expressions are those of base/pattern.h. */
 #ifndef CRESSET_PROFILE_RELABEL_H
 #define CRESSET_PROFILE_RELABEL_H

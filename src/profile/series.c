@@ -1,3 +1,4 @@
+/* Interns types, label sets and series. */
 #include "profile/series.h"
 
 #include <assert.h>

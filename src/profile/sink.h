@@ -1,7 +1,7 @@
 /* profile/sink.h: the interface between producers of samples (the collector, readers of files, a
  * network receiver) and their consumers (a profile in memory, a recording being written, a store).
  *
- * A producer adds entries before those that refer to them and gets ids back: strings, mappings,
+ * A producer adds entries before the ones that refer to them and gets ids back: strings, mappings,
  * frames, names, stacks, series, then samples. Ids belong to the sink and are valid for its life;
  * passing an id that it did not return is a programming error. Strings may be any bytes. No call
  * fails: a sink that cannot store its input (disk full) remembers the error and reports it when it
@@ -72,20 +72,20 @@ enum loss {
 	LOSS_PYTHON_UNNAMED,    /* frames of Python without a name: their code was freed */
 	LOSS_PYTHONS_FULL,      /* processes whose frames of Python are not read: too many */
 	LOSS_GPU_RING_FULL,     /* calls of a GPU's libraries dropped because the ring was full */
-	LOSS_GPU_UNSEEN,        /* calls not examined (bpf/gpu_call.h): no room */
+	LOSS_GPU_UNSEEN,        /* calls not examined (bpf/gpu_call.h): no space */
 	LOSS_GPU_UNREADABLE,    /* calls with arguments that could not be read */
-	LOSS_GPU_MEMORY_FULL,   /* allocations not kept: the table is full */
+	LOSS_GPU_MEMORY_FULL,   /* allocations not retained: the table is full */
 	LOSS_GPU_FREES_UNKNOWN, /* frees of memory whose allocation was not seen */
 	LOSS_GPU_UNPROBED,  /* launch functions and libraries without a probe (gpu/code/probes.h) */
 	LOSS_GPU_RECORDS,   /* GPU activity records dropped in the program (gpu/ring/ring.h) */
 	LOSS_GPU_UNWATCHED, /* ms of closed windows: Cresset did not get to run */
-	LOSS_GPU_NAMES,     /* names of kernels not kept: the table is full */
+	LOSS_GPU_NAMES,     /* names of kernels not retained: the table is full */
 	LOSS_GPU_RING_BAD,  /* GPU activity records with impossible values */
 	LOSS_GPU_STALLS,    /* samples of stalls lost as the device's or our buffer was full */
 	LOSS_GPU_CODE,      /* samples of stalls in missing device code */
 	LOSS_GPU_CODE_UNREAD, /* device code in a program's files that cannot be read */
-	LOSS_READINGS_FULL,   /* readings beyond what a profile keeps (profile/readings.h) */
-	LOSS_LEFT_OUT,        /* samples of series not asked for (collect/proc/series_hook.h) */
+	LOSS_READINGS_FULL,   /* readings beyond what a profile retains (profile/readings.h) */
+	LOSS_LEFT_OUT,        /* samples of series not requested (collect/proc/series_hook.h) */
 	/* frames of generated code whose files could not be read (collect/walker/jit.h) */
 	LOSS_CODE_UNREAD,
 	LOSS_INPUT_CUT,       /* slices of an input file cut where they overlap another one */
@@ -141,19 +141,19 @@ struct sink_ops {
 	void (*origin)(struct sink *s, uint32_t mapping, uint32_t origin, uint64_t n);
 	/* Frames root first, any number. */
 	uint32_t (*stack)(struct sink *s, const uint32_t *frames, uint32_t n);
-	/* Does the same for up to STACK_BATCH stacks at once, which is faster. */
+	/* Does the same for up to STACK_BATCH stacks at the same time, which is faster. */
 	void (*stacks)(struct sink *s, const struct stack_list *lists, uint32_t n, uint32_t *ids);
 	/* A stack with n further frames at its leaf. */
 	uint32_t (*stack_above)(struct sink *s, uint32_t stack, const uint32_t *frames, uint32_t n);
 	uint32_t (*type)(struct sink *s, const struct type *t);
 	uint32_t (*labels)(struct sink *s, const struct label *labels, uint32_t n);
 	uint32_t (*series)(struct sink *s, const struct series *series);
-	/* Returns 0, and counts the loss, if there is no room for more. */
+	/* Returns 0, and counts the loss, if there is no space for more. */
 	uint32_t (*link)(struct sink *s, const struct trace_link *link);
 	void (*sample)(struct sink *s, const struct sample *sample);
 	/* The exact times of a thread; a later row of the same thread replaces it. */
 	void (*thread)(struct sink *s, const struct thread_times *row);
-	/* Adds points to a series of readings. Points without room are counted as lost. */
+	/* Adds points to a series of readings. Points without space are counted as lost. */
 	void (*readings)(struct sink *s, const struct reading_key *key,
 			 const struct reading_point *points, size_t n);
 	void (*loss)(struct sink *s, enum loss reason, uint64_t n); /* adds */

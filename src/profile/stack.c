@@ -1,3 +1,4 @@
+/* Interns stacks as parent, number of shared frames and new frames. */
 #include "profile/stack.h"
 
 #include <assert.h>
@@ -176,7 +177,7 @@ static uint64_t branch_key(const struct stack_table *t, uint32_t id)
 	return (p->own + (s->shared - p->shared)) << 32 | next;
 }
 
-/* Indexes several at once, so that their cache misses overlap. */
+/* Indexes several at the same time, so that their cache misses overlap. */
 static bool index_some(struct stack_table *t, uint32_t n)
 {
 	uint64_t keys[STACK_BATCH];

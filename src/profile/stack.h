@@ -46,7 +46,7 @@ void stack_table_done(struct stack_table *t);
  * STACK_MAX_DEPTH. */
 uint32_t stack_intern(struct stack_table *t, const uint32_t *frames, uint32_t n);
 
-/* Does the same for n lists at once, at most STACK_BATCH; much faster than one by one. */
+/* Does the same for n lists at one time, at most STACK_BATCH; much faster than one by one. */
 enum { STACK_BATCH = 32 };
 struct stack_list {
 	const uint32_t *frames; /* root first */

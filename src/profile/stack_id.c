@@ -1,3 +1,4 @@
+/* Hashes frame identities along the stack. */
 #include "profile/stack_id.h"
 
 #include "base/buf.h"

@@ -10,8 +10,8 @@
  *     by name      kind, 'N', function, NUL, file, NUL, binary, NUL, line (u32)
  *
  * Numbers are little endian. Nothing else is hashed; in particular no names found for addresses,
- * as they may come later. An id is written as 32 hexadecimal digits, the first byte of XXH3's
- * canonical form first. The empty stack has an id, too.
+ * as they may follow later. An id is written as 32 hexadecimal digits, the first byte of XXH3's
+ * canonical form first. The empty stack has an id as well.
  *
  * Code of the same build has equal ids on two machines; code in files without a build id only if
  * these are the same file. The kernel's frames are addresses: they stay the same until the machine

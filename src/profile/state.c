@@ -1,3 +1,4 @@
+/* Finds the marker at the leaf, and its state and reason. */
 #include "profile/state.h"
 
 #include "base/mem.h"

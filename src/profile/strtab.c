@@ -1,3 +1,4 @@
+/* A hash table over one array of bytes. */
 #include "profile/strtab.h"
 
 #include <string.h>

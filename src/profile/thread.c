@@ -1,3 +1,4 @@
+/* Adds times of intervals by thread and state. */
 #include "profile/thread.h"
 
 struct lookup {

@@ -1,3 +1,4 @@
+/* Units and their factors. */
 #include "profile/units.h"
 
 #include "profile/profile.h"

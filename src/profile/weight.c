@@ -1,3 +1,4 @@
+/* The weight of a sample in the unit of sums. */
 #include "profile/weight.h"
 
 #include "profile/frame.h"

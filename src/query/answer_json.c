@@ -1,3 +1,4 @@
+/* The JSON of each result: range, tree, table, catalog. */
 #include "query/answer_json.h"
 
 #include "base/json/json.h"

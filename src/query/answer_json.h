@@ -1,4 +1,4 @@
-/* query/answer_json.h: writes answers as JSON, for the command line and HTTP. All functions append
+/* query/answer_json.h: writes results as JSON, for the command line and HTTP. All functions append
  * to b, with a newline at the end.
  *
  * A range is one object. Keys may be added, but never change:

@@ -10,11 +10,11 @@
 
 enum { GUARD_EVERY = 1 << 14 }; /* samples between two checks of memory */
 
-/* A dictionary, and the ids of its stacks in the answer. */
+/* A dictionary, and the ids of its stacks in the response. */
 struct source_dict {
 	struct profile *dict;
 	struct profile_copy copy;
-	struct map stacks; /* id → id in the answer */
+	struct map stacks; /* id → id in the response */
 };
 
 struct answering {
@@ -86,8 +86,8 @@ static int add_row(void *ctx, const struct source_row *row)
 {
 	struct answering *a = ctx;
 	if (a->q->is_exact && row->is_window) {
-		err_set(a->err, ERANGE, "exact times are kept of the last hours only");
-		return err_hint(a->err, "ask for less, or later, time");
+		err_set(a->err, ERANGE, "exact times exist for the last hours only");
+		return err_hint(a->err, "select a shorter or later range");
 	}
 	if (a->snapshots && !snapshots_has(a->snapshots, row))
 		return 0;

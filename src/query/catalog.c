@@ -1,3 +1,4 @@
+/* Collects labels and values of matching series, up to a limit. */
 #include "query/catalog.h"
 
 #include "profile/profile.h"

@@ -1,3 +1,4 @@
+/* Errors of columns that a source does not have. */
 #include "query/query.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Matches series with the selector, and groups them by labels. */
 #include "query/groups.h"
 
 #include "query/query.h"
@@ -143,8 +144,8 @@ int groups_check(const struct groups *g, struct err *err)
 {
 	if (g->n <= QUERY_MAX_GROUPS)
 		return 0;
-	err_set(err, E2BIG, "there are more than %d groups by these labels", QUERY_MAX_GROUPS);
-	err_hint(err, "ask by labels that have fewer values");
+	err_set(err, E2BIG, "more than %d groups by these labels", QUERY_MAX_GROUPS);
+	err_hint(err, "use labels with fewer values");
 	return -E2BIG;
 }
 

@@ -1,3 +1,4 @@
+/* Counts rows, bytes and time, and checks for a stop. */
 #include "query/guard.h"
 
 #include "base/buf.h"
@@ -37,7 +38,7 @@ void guard_end(struct guard *g, struct source *s)
 static int over_limit(int code, const char *what, const struct buf *limit, struct err *err)
 {
 	err_set(err, code, "%s %.*s", what, (int)limit->len, limit->data);
-	err_hint(err, "ask for less time, or fewer series");
+	err_hint(err, "select a shorter range, or fewer series");
 	return -code;
 }
 
@@ -61,7 +62,7 @@ int guard_memory(const struct guard *g, uint64_t bytes, struct err *err)
 	int rc = 0;
 	if (g->limits->memory_bytes && bytes > g->limits->memory_bytes) {
 		fmt_bytes(&b, g->limits->memory_bytes);
-		rc = over_limit(ENOMEM, "the answer needs more memory than", &b, err);
+		rc = over_limit(ENOMEM, "the result needs more memory than", &b, err);
 	}
 	buf_done(&b);
 	return rc;
@@ -75,7 +76,7 @@ int guard_rows(const struct guard *g, uint64_t rows, struct err *err)
 		buf_adds(&b, "limit of ");
 		fmt_count(&b, g->limits->rows);
 		buf_adds(&b, " rows");
-		rc = over_limit(E2BIG, "the answer is larger than the", &b, err);
+		rc = over_limit(E2BIG, "the result is larger than the", &b, err);
 	}
 	buf_done(&b);
 	return rc;

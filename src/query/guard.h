@@ -13,11 +13,10 @@ struct source;
 
 struct guard_limits {
 	uint64_t time_ns;
-	/* for the answer and its intermediate data, without the source's own memory */
+	/* for the response and its intermediate data, without the source's own memory */
 	uint64_t memory_bytes;
-	uint64_t rows; /* of the answer: groups, cells of a range, samples */
-	bool (*stop)(
-		void *ctx); /* returns true if nobody waits for the answer any more; may be NULL */
+	uint64_t rows;           /* of the response: groups, cells of a range, samples */
+	bool (*stop)(void *ctx); /* returns true if the caller no longer waits; may be NULL */
 	void *ctx;
 };
 struct guard {

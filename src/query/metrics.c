@@ -1,3 +1,4 @@
+/* Reads points, reduces them per step, and sums groups. */
 #include "query/metrics.h"
 
 #include "profile/sum.h"
@@ -102,11 +103,10 @@ static int settle(struct measuring *m, enum metric_reduction reduction, int64_t 
 	__int128 n = ((__int128)q->to_ns - q->from_ns + step_ns - 1) / step_ns;
 
 	if (q->to_ns <= q->from_ns)
-		return err_set(m->err, EINVAL, "the range ends before it begins");
+		return err_set(m->err, EINVAL, "the range ends before it starts");
 	if (n > QUERY_MAX_STEPS) {
-		err_set(m->err, E2BIG, "there are more than %d steps in the range",
-			QUERY_MAX_STEPS);
-		return err_hint(m->err, "ask for longer steps, or less time");
+		err_set(m->err, E2BIG, "more than %d steps in the range", QUERY_MAX_STEPS);
+		return err_hint(m->err, "use longer steps, or a shorter range");
 	}
 	if (q->from_ns + n * step_ns > INT64_MAX)
 		return err_set(m->err, EINVAL, "the range ends too late");
@@ -121,7 +121,7 @@ static int settle(struct measuring *m, enum metric_reduction reduction, int64_t 
 	return 0;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 static const char *kept(struct arena *a, const char *text)
 {
@@ -180,7 +180,7 @@ int query_metric(const struct query *q, enum metric_reduction reduction, int64_t
 	struct measuring m = { .q = q, .err = err };
 
 	if (!q->source->ops->points)
-		return err_set(err, EINVAL, "there are no metrics here");
+		return err_set(err, EINVAL, "no metrics");
 	guard_begin(&m.guard, &q->limits, q->source);
 	int rc = settle(&m, reduction, step_ns);
 	if (rc == 0)

@@ -1,3 +1,4 @@
+/* Collects what a page shows, and notes for missing parts. */
 #include "query/page.h"
 
 #include "base/mem.h"
@@ -14,10 +15,9 @@
 #include <string.h>
 
 const char query_ids_missing_words[] =
-	"of a part of the range only sums of 10 s are kept: pid, tid, cpu and trace_id are not "
-	"known there";
+	"part of the range has only sums of 10 s: without pid, tid, cpu and trace_id";
 
-/* These errors leave a part of the answer out, which is better than no answer. */
+/* These errors leave a part of the response out, which is better than no response. */
 static bool is_no_failure(int rc)
 {
 	return rc == -ENODATA || rc == -ERANGE || rc == -E2BIG || rc == -ENOMEM || rc == -ETIME;
@@ -109,7 +109,7 @@ void query_page_notes(struct query_page *page)
 	const struct err *why = &page->no_idle;
 	/* Without GPU data nothing is missing. */
 	if (why->code && (why->code != ENODATA || has_gpus(page->p)))
-		note_missing(page, why, "the page does not tell why GPUs were idle");
+		note_missing(page, why, "the page does not show why GPUs were idle");
 	if (page->ids_missing) {
 		struct buf text = { 0 };
 		buf_adds(&text, query_ids_missing_words);

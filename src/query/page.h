@@ -1,4 +1,4 @@
-/* query/page.h: the answer to a query as a page in one file (format/html/html.h): with a timeline
+/* query/page.h: the response to a query as a page in one file (format/html/html.h): with a timeline
  * if possible, with GPU idle times if there are data, and with notes on what is missing.
  *
  *     struct query_page page;

@@ -1,3 +1,4 @@
+/* Copies selected samples to a new profile. */
 #include "query/part.h"
 
 #include "profile/profile.h"

@@ -1,4 +1,4 @@
-/* query/part.h: the answer as a profile, for files and heatmaps. */
+/* query/part.h: the response as a profile, for files and heatmaps. */
 #ifndef CRESSET_QUERY_PART_H
 #define CRESSET_QUERY_PART_H
 
@@ -13,7 +13,7 @@ struct tree_opts;
  * labels in tree_by_names. */
 int query_root_frames(const struct query *q, struct tree_opts *out, struct err *err);
 
-/* Sets the default root frames of pictures and folded stacks: thread names, if known. */
+/* Sets the default root frames of graphs and folded stacks: thread names, if known. */
 void query_default_frames(const struct profile *p, struct tree_opts *out);
 
 /* Like query_profile, but applies the filters of tree and adds its root frames to the stacks. */

@@ -1,3 +1,4 @@
+/* The common path of all queries: series, rows, results. */
 #include "query/plan.h"
 
 #include "base/buf.h"
@@ -27,7 +28,7 @@
 
 struct row_sum {
 	uint32_t dict, group, stack;
-	int64_t value; /* in the answer's unit */
+	int64_t value; /* in the response's unit */
 	double count, squares;
 	uint32_t rows;
 };
@@ -185,7 +186,7 @@ static int read_rows(struct row_sums *r, struct snapshots *snapshots)
 	return rc;
 }
 
-/* Reads everything that the query selects. r is to be done in any case. */
+/* Reads everything that the query selects. r must be done in any case. */
 static int row_sums_read(struct row_sums *r, struct groups *g, const struct guard *guard,
 			 struct err *err)
 {
@@ -536,7 +537,7 @@ static int side_tree(const struct query *q, struct query_tree *out, struct err *
 {
 	struct query side = *q;
 	side.tree.with_spread = true;
-	side.tree.merges_builds = false; /* both sides are looked at together */
+	side.tree.merges_builds = false; /* both sides are examined together */
 	return query_tree(&side, out, err);
 }
 

@@ -1,4 +1,4 @@
-/* query/plan.h: answers queries to a source.
+/* query/plan.h: serves queries to a source.
  *
  *     struct query q = { .source = s, .selector = sel, .type = type, .from_ns = …, .to_ns = … };
  *     query_tree(&q, &answer, &err);                   a flame tree; tables with profile/tree/top.h
@@ -69,8 +69,7 @@ struct query_sides {
 int query_diff(const struct query *newer, const struct query *older, const struct diff_opts *opts,
 	       struct query_sides *out, struct err *err);
 /* Builds one tree of both (profile/tree/tree.h: tree_diff), with spreads if known; free it with
- * tree_free.
- * */
+ * tree_free. */
 int query_overlay(const struct query *newer, const struct query *older, struct tree **out,
 		  struct err *err);
 void query_sides_done(struct query_sides *s);

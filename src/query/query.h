@@ -1,4 +1,4 @@
-/* query/query.h: a query to a source; query/plan.h answers it. */
+/* query/query.h: a query to a source; query/plan.h runs it. */
 #ifndef CRESSET_QUERY_QUERY_H
 #define CRESSET_QUERY_QUERY_H
 
@@ -57,7 +57,7 @@ struct time_words;
 int query_within_parse(const char *text, const struct time_words *words, const char *what,
 		       struct query_piece *out, struct err *err);
 
-/* The parts of the range: the whole range if there are no others. A part outside the range is
+/* The parts of the range: the whole range if no others exist. A part outside the range is
  * empty: from = to. */
 uint32_t query_pieces(const struct query *q);
 struct query_piece query_piece_at(const struct query *q, uint32_t i);

@@ -1,3 +1,4 @@
+/* Parses parameters, with errors at their position. */
 #include "query/query_parse.h"
 
 #include "base/clock.h"
@@ -31,7 +32,7 @@ void query_span_of(struct source *s, const struct profile *file, struct query_sp
 		return;
 	}
 	range_of(s, &out->from_ns, &out->to_ns);
-	out->words.start_ns = file->meta.start_wall_ns; /* waits may begin earlier */
+	out->words.start_ns = file->meta.start_wall_ns; /* waits may start earlier */
 	out->words.end_ns = out->to_ns;
 }
 
@@ -92,7 +93,7 @@ int query_parse_type(struct query *q, uint32_t *others, struct err *err)
 	if (q->type != UINT32_MAX)
 		return 0;
 	query_list_types(&list, catalog, UINT32_MAX);
-	err_set(err, EINVAL, "there is no type '%s' here", named ? named : "");
+	err_set(err, EINVAL, "no type '%s'", named ? named : "");
 	err_hint(err, "types here: %s", list.len ? buf_cstr(&list) : "none");
 	buf_done(&list);
 	return -EINVAL;

@@ -44,7 +44,7 @@ int query_parse_older(const struct query *newer, const struct query_span *span,
 		      struct query *older, struct err *err);
 
 /* Return the shortest unambiguous name of a type, and list all types but one (UINT32_MAX: all);
- * metrics beside a profile are not listed. */
+ * metrics next to a profile are not listed. */
 const char *query_type_word(const struct profile *p, uint32_t type);
 void query_list_types(struct buf *b, const struct profile *p, uint32_t except);
 

@@ -226,7 +226,7 @@ static int range_of_snapshots(struct ranging *r)
 	return rc;
 }
 
-/* --- the answer --- */
+/* --- the response - */
 
 static const char *kept(struct arena *a, const char *text)
 {
@@ -314,14 +314,13 @@ static int settle_axis(struct ranging *r, int64_t step_ns)
 	int64_t window_ns = q->source->window_ns, from_ns = round_down(q->from_ns, window_ns);
 	__int128 length = (__int128)q->to_ns - from_ns;
 	if (q->to_ns <= q->from_ns)
-		return err_set(r->err, EINVAL, "the range ends before it begins");
+		return err_set(r->err, EINVAL, "the range ends before it starts");
 	if (window_ns)
 		step_ns = round_down(sum_add(step_ns, window_ns - 1), window_ns);
 	__int128 n = (length + step_ns - 1) / step_ns;
 	if (n > QUERY_MAX_STEPS) {
-		err_set(r->err, E2BIG, "there are more than %d steps in the range",
-			QUERY_MAX_STEPS);
-		err_hint(r->err, "ask for longer steps, or less time");
+		err_set(r->err, E2BIG, "more than %d steps in the range", QUERY_MAX_STEPS);
+		err_hint(r->err, "use longer steps, or a shorter range");
 		return -E2BIG;
 	}
 	r->axis = (struct step_axis){ from_ns, step_ns, n };

@@ -1,3 +1,4 @@
+/* Parses selectors, with errors at their position. */
 #include "query/selector.h"
 
 #include "base/arena.h"
@@ -84,7 +85,7 @@ static int parse_number_escape(struct parser *p, struct buf *b)
 	int64_t v = digits(first, n, isdigit((unsigned char)c) ? 8 : 16);
 	bool is_byte = n < 4;
 	if (v <= 0 || v > (is_byte ? 0xff : 0x10ffff) || (v >= 0xd800 && v < 0xe000))
-		return parse_error(p, p->at, "this is no character");
+		return parse_error(p, p->at, "invalid character");
 	if (is_byte)
 		buf_addc(b, v);
 	else
@@ -245,7 +246,7 @@ static int parse_condition(struct parser *p)
 	struct condition c = { 0 };
 	struct err why = { 0 };
 	if (s->n_conditions == SELECTOR_MAX_CONDITIONS)
-		return parse_error(p, p->at, "there are too many conditions");
+		return parse_error(p, p->at, "too many conditions");
 	if (parse_label(p, &c.label) < 0)
 		return -EINVAL;
 	skip_blanks(p);
@@ -293,7 +294,7 @@ static int parse_all(struct parser *p)
 	if (*p->at == '{' && parse_conditions(p) < 0)
 		return -EINVAL;
 	skip_blanks(p);
-	return *p->at ? parse_error(p, p->at, "nothing is expected here") : 0;
+	return *p->at ? parse_error(p, p->at, "unexpected text") : 0;
 }
 
 int selector_parse(const char *text, struct selector **out, struct err *err)

@@ -14,8 +14,8 @@
  * Regular expressions (base/pattern.h) match whole values. A missing label is "". Of a label with
  * several values any may match; != and !~ are the opposite of = and =~. `pid`, `tid`, `cpu` and
  * `trace_id` (32 hexadecimal digits) refer to the sample's own columns if the series has no such
- * label, and `stack_id` (32 digits, too) to its stack (profile/stack_id.h). `__name__` is the
- * type's name. A metric is a type, too (store/codec/metric_samples.h): cpu_busy{host="a"}, or
+ * label, and `stack_id` (32 digits as well) to its stack (profile/stack_id.h). `__name__` is the
+ * type's name. A metric is a type as well (store/codec/metric_samples.h): cpu_busy{host="a"}, or
  * cpu_busy:gauge{} if another type has the same name. */
 #ifndef CRESSET_QUERY_SELECTOR_H
 #define CRESSET_QUERY_SELECTOR_H

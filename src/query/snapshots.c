@@ -1,3 +1,4 @@
+/* Finds the last snapshot of each origin before a time. */
 #include "query/snapshots.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* The operations of each kind of source. */
 #include "query/source.h"
 
 #include <stdlib.h>

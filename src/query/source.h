@@ -92,24 +92,24 @@ struct source_ops {
 	/* Adds to sums[group[series] * steps + step]; group UINT32_MAX: not wanted. */
 	int (*steps)(struct source *s, const uint32_t *group, int64_t from_ns, int64_t step_ns,
 		     size_t steps, int64_t *sums, struct err *err);
-	/* Calls row for every sample, exact ones if they are kept, otherwise windows. Stops when
-	 * row returns nonzero, and returns that value. */
+	/* Calls row for every sample, exact ones if they are retained, otherwise windows. Stops
+	 * when row returns nonzero, and returns that value. */
 	int (*rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		    source_row_fn row, void *ctx, struct err *err);
-	/* The same, with many windows at once. NULL: the source has no windows. If same returns
+	/* The same, with many windows at one time. NULL: the source has no windows. If same returns
 	 * true for the stacks of a series, its windows come summed, each with any one of the
 	 * stacks; same NULL: stacks always matter. */
 	int (*columns)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		       source_row_fn row, source_columns_fn columns, source_same_fn same, void *ctx,
 		       struct err *err);
-	/* Like rows, for samples that begin in the range, not clipped. NULL: rows never clips. */
+	/* Like rows, for samples that start in the range, not clipped. NULL: rows never clips. */
 	int (*whole_rows)(struct source *s, const bool *wanted, int64_t from_ns, int64_t to_ns,
 			  source_row_fn row, void *ctx, struct err *err);
 	/* Reads the points of a metric series in time order (store_points). NULL: the source has no
 	 * metrics. */
 	int (*points)(struct source *s, uint32_t series, int64_t from_ns, int64_t to_ns,
 		      source_points_fn points, void *ctx, struct err *err);
-	/* Returns the number of day files that answers so far had to leave out as unreadable; why:
+	/* Returns the number of day files that results so far had to leave out as unreadable; why:
 	 * the first one's reason. NULL: the source has no day files. */
 	uint32_t (*left_out)(struct source *s, struct err *why);
 	void (*close)(struct source *s);
@@ -145,12 +145,12 @@ static inline void source_close(struct source *s) /* NULL is fine */
 }
 
 /* Takes over a source and returns one in which types that differ only in the unit of a quantity are
- * one (profile/units.h): the same source if there are none. */
+ * one (profile/units.h): the same source if none exists. */
 struct source *source_unify_units(struct source *in);
 
 /* p stays the caller's and must not change, except that its readings are added to it as series. */
 struct source *source_of_profile(struct profile *p);
-/* Opens a read-only view of dir (store/codec/store.h), also beside a running writer. */
+/* Opens a read-only view of dir (store/codec/store.h), also next to a running writer. */
 int source_open_store(const char *dir, struct source **out, struct err *err);
 /* Opens a view of a store that this process has open; the store stays the caller's. */
 struct store;

@@ -1,5 +1,5 @@
 /* A profile as a source. Rows are sorted once, by series, then time. For rows that cover time the
- * maximum end so far is stored, too, so that both ends of a range are found by binary search. */
+ * maximum end so far is stored as well, so that both ends of a range are found by binary search. */
 #include "base/mem.h"
 #include "base/search.h"
 #include "profile/profile.h"
@@ -129,7 +129,7 @@ static int row_cmp(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* Counting sort by series; keeps the order of rows, which is by time in most files. */
+/* Counting sort by series; retains the order of rows, which is by time in most files. */
 static void place_rows(struct source_profile *s)
 {
 	const struct sample_columns *c = &s->p->samples;
@@ -383,7 +383,7 @@ struct source_row source_profile_row(struct profile *p, size_t row, const struct
 				    .link = link_get(&p->links, sample_link(c, row)) };
 }
 
-/* Returns the part of a row in a range, or all of a row that begins there. */
+/* Returns the part of a row in a range, or all of a row that starts there. */
 typedef bool (*row_in_range)(const struct source_profile *s, uint32_t row, int64_t from_ns,
 			     int64_t to_ns, struct sample_part *out);
 

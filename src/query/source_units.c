@@ -34,7 +34,7 @@ static void get_range(struct source *s, int64_t *from_ns, int64_t *to_ns)
 
 /* --- sums: one factor after the other --- */
 
-/* The series of the next factor among those that are left. */
+/* The series of the next factor among the ones that are left. */
 struct factor_walk {
 	const struct source_units *u;
 	bool *left, *wanted;

@@ -1,3 +1,4 @@
+/* The steps of a range. */
 #include "query/time.h"
 
 #include "profile/sum.h"

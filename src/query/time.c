@@ -1,3 +1,4 @@
+/* Parses absolute and relative times. */
 #include "query/time.h"
 
 #include "base/mem.h"
@@ -118,7 +119,7 @@ static int parse_unix(struct parser *p, int64_t *out_ns)
 	*out_ns = sum_mul(v, each);
 	if (each == SECOND_NS && skip(p, '.'))
 		*out_ns = sum_add(*out_ns, parse_fraction(p));
-	return *p->at ? time_error(p, p->at, "nothing is expected after the number") : 0;
+	return *p->at ? time_error(p, p->at, "unexpected text after the number") : 0;
 }
 
 /* --- RFC 3339 --- */
@@ -136,10 +137,10 @@ static int parse_date(struct parser *p, struct tm *tm)
 	if (year < 0 || month < 0 || day < 0)
 		return time_error(p, start, "a date is written 2026-11-21");
 	if (month < 1 || month > 12)
-		return time_error(p, start + 5, "there is no such month");
+		return time_error(p, start + 5, "no such month");
 	bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 	if (day < 1 || day > days[month - 1] + (month == 2 && is_leap))
-		return time_error(p, at_day + 1, "there is no such day");
+		return time_error(p, at_day + 1, "no such day");
 	tm->tm_year = year - 1900;
 	tm->tm_mon = month - 1;
 	tm->tm_mday = day;

@@ -1,3 +1,4 @@
+/* Sub-ranges of a query, and their parser. */
 #include "query/query.h"
 
 #include "base/buf.h"
@@ -42,7 +43,7 @@ static int check_part(const struct query_piece *part, const struct query_piece *
 		      const char *what, struct err *err)
 {
 	if (part->to_ns <= part->from_ns)
-		return err_set(err, EINVAL, "%s: a part ends before it begins", what);
+		return err_set(err, EINVAL, "%s: a range ends before it starts", what);
 	if (before && part->from_ns < before->to_ns)
 		return err_set(err, EINVAL, "%s: parts must be in order and must not overlap",
 			       what);

@@ -1,3 +1,4 @@
+/* CPython as a row of runtimes[]. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -218,11 +219,11 @@ static int attach_file(const struct cpython_file *file, uint64_t bias,
 		return err_set(err, -rc, "CPython 3.6 without a thread that runs");
 	rc = check(&a, m);
 	if (rc == -EAGAIN && !a.shape.is_known)
-		return err_set(err, EAGAIN, "CPython has not begun yet");
+		return err_set(err, EAGAIN, "CPython has not started yet");
 	if (rc < 0 && rc != -EAGAIN)
 		return err_set(err, -rc,
-			       "CPython 3.%u of another build than is known: its threads are not "
-			       "where they should be",
+			       "CPython 3.%u of an unknown build: its threads are not at the "
+			       "expected place",
 			       a.shape.layout.version & 255);
 	*out = a;
 	return 0;
@@ -246,7 +247,7 @@ static int attach_place(struct runtime_process *p, const struct runtime_place *p
 		return rc;
 	rc = layout_index(p->runtime, &a->shape.layout);
 	if (rc < 0)
-		return err_set(err, -rc, "no room for its layout: %s", strerror(-rc));
+		return err_set(err, -rc, "no memory for its layout: %s", strerror(-rc));
 	*r = (struct cpython_runtime){ .head_at = a->head_at,
 				       .layout = rc,
 				       .n_loops = file->n_loops };
@@ -295,7 +296,7 @@ static int attach(struct runtime *runtime, uint32_t pid, const struct runtime_pl
 	if (rc < 0) {
 		p->n = 0;
 		detach(p);
-		return err_set(err, -rc, "no room for the process: %s", strerror(-rc));
+		return err_set(err, -rc, "no memory for the process: %s", strerror(-rc));
 	}
 	*out = p;
 	return 0;
@@ -377,10 +378,10 @@ static void describe(const struct runtime_process *p, struct buf *out)
 		buf_addf(out, "CPython 3.%u", a->shape.layout.version & 255);
 		if (a->hex)
 			buf_addf(out, ".%u", a->hex >> 8 & 255);
-		buf_addf(out, ", told by %s", a->by);
+		buf_addf(out, ", identified by %s", a->by);
 		if (a->refused)
 			buf_adds(out,
-				 "; its threads are not where they should be: native frames only");
+				 "; its threads are not at the expected place: native frames only");
 		else if (!a->checked)
 			buf_adds(out, "; no thread yet");
 		else if (!a->shape.is_known)

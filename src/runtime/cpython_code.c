@@ -1,3 +1,4 @@
+/* Reads code objects from a process. */
 #include "runtime/cpython_parts.h"
 
 #include "base/mem.h"
@@ -190,7 +191,7 @@ static void read_lines(const struct cpython_layout *l, const struct runtime_memo
 	if (m->read(m->ctx, addr + l->bytes_size, &size, sizeof size) < 0 ||
 	    size > CPYTHON_MAX_LINES)
 		return;
-	/* An empty table is valid, too. */
+	/* An empty table is valid as well. */
 	uint8_t *lines = xmalloc(size + 1);
 	if (size && m->read(m->ctx, addr + l->bytes_data, lines, size) < 0) {
 		free(lines);

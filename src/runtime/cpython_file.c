@@ -1,3 +1,4 @@
+/* Finds version and symbols in the interpreter's file. */
 #include "runtime/cpython_parts.h"
 
 #include "base/err.h"
@@ -51,7 +52,7 @@ static bool is_program(const struct elf_file *f)
 	return false;
 }
 
-/* Finds CPython, and sets *find to the lookup of its symbols, NULL if there is none. Returns false
+/* Finds CPython, and sets *find to the lookup of its symbols, NULL if none exists. Returns false
  * if it is not in the file. */
 static bool find_runtime(const struct elf_file *f, struct cpython_file *out, find_fn **find)
 {
@@ -173,7 +174,7 @@ int cpython_file_read(const struct elf_file *f, const char *path, struct cpython
 	    f->header.e_ident[EI_DATA] != ELFDATA2LSB || !find_runtime(f, &file, &find))
 		return err_set(err, ENODATA, "CPython is not in the file");
 	if (!find_version(f, find, path, &file))
-		return err_set(err, ENOTSUP, "CPython of a version that nothing tells");
+		return err_set(err, ENOTSUP, "CPython of an unknown version");
 	if (file.version < V(3, 6))
 		return err_set(err, ENOTSUP, "CPython 3.%u is not walked", file.version & 255);
 	file.code_type = address_of(f, find, "PyCode_Type");

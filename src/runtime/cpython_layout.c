@@ -1,3 +1,4 @@
+/* Tables of offsets, and the table that the process itself has. */
 #include "runtime/cpython_layout.h"
 
 #include "base/err.h"
@@ -9,7 +10,7 @@
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* Values shared by many versions: pointers are 8 bytes; an object begins with its reference count
+/* Values shared by many versions: pointers are 8 bytes; an object starts with its reference count
  * and its type. */
 #define OBJECTS     .type = 8, .bytes_size = 16, .bytes_data = 32, .str_length = 16, .str_state = 32
 #define STRINGS_OLD .str_ascii = 48, .str_compact = 72 /* up to 3.11 also a wchar_t form */
@@ -279,7 +280,7 @@ int cpython_layout_said(const uint64_t said[CPYTHON_SAID_WORDS], struct cpython_
 	uint32_t hex;
 
 	if (!cpython_says(said, &hex))
-		return err_set(err, ENOTSUP, "it does not say how its structures lie in memory");
+		return err_set(err, ENOTSUP, "its structure offsets are unknown");
 	unsigned minor = hex >> 16 & 255;
 	s.layout.version = V(3, minor);
 	if (said[SAID_FREE_THREADED])

@@ -1,12 +1,12 @@
 /* runtime/cpython_layout.h: the layout of CPython's structures (bpf/cpython.h) in each minor
  * version.
  *
- * Up to 3.12 it comes from a table. From 3.13 on it comes from the process: _PyRuntime begins with
+ * Up to 3.12 it comes from a table. From 3.13 on it comes from the process: _PyRuntime starts with
  *
  *     "xdebugpy"  version free threaded { size, offset … } for one structure after the other 64-bit
  *                 words
  *
- * This block itself differs between minor versions: a small index says which word is which. A
+ * This block itself differs between minor versions: a small index states which word is which. A
  * version newer than all known ones is read like the newest of them, and accepted only if all words
  * are consistent, and then agree with the process's own main thread (cpython_parts.h).
  *
@@ -43,7 +43,7 @@ bool cpython_layout_of(uint16_t version, struct cpython_shape *out);
 bool cpython_says(const uint64_t said[CPYTHON_SAID_WORDS], uint32_t *hex);
 
 /* For 3.13 and later. Returns 0, or -ENOTSUP if the words are inconsistent or belong to a build
- * that cannot be walked; err says which. */
+ * that cannot be walked; err states which. */
 int cpython_layout_said(const uint64_t said[CPYTHON_SAID_WORDS], struct cpython_shape *out,
 			struct err *err);
 

@@ -1,3 +1,4 @@
+/* Decodes the line table of a code object. */
 #include "runtime/cpython_parts.h"
 
 #include "base/buf.h"

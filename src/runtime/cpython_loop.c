@@ -1,3 +1,4 @@
+/* Finds the parts of the interpreter loop's function. */
 #include "runtime/cpython_parts.h"
 
 #include "base/buf.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* Pieces of code that do not begin like a function. */
+/* Pieces of code that do not start like a function. */
 struct pieces {
 	VEC(struct cpython_range) v;
 	uint64_t function; /* excluded */

@@ -60,7 +60,7 @@ bool cpython_file_bias(const struct cpython_file *file, uint64_t start, uint64_t
 /* --- cpython_loop.c --------------------------------------------------------------------------- */
 
 /* The code of CPython's loop, which compilers split into parts: the function, and the code it jumps
- * into that does not begin like a function. The parts are found by the call frame information, as
+ * into that does not start like a function. The parts are found by the call frame information, as
  * they have no name in a stripped file. */
 
 enum { CPYTHON_MAX_LOOP_BYTES = 4 << 20 };
@@ -86,7 +86,7 @@ size_t cpython_threads(const struct cpython_layout *l, uint64_t head_at,
 		       const struct runtime_memory *memory, struct cpython_thread *out, size_t max);
 
 /* Checks that the layout fits the process: one of its threads must point back to its interpreter,
- * and have a thread pointer as its id. Returns 0, -EAGAIN if there is no thread yet, or -ENOTSUP if
+ * and have a thread pointer as its id. Returns 0, -EAGAIN if no thread exists yet, or -ENOTSUP if
  * there are threads and none fits. */
 int cpython_threads_check(const struct cpython_layout *l, uint64_t head_at,
 			  const struct runtime_memory *memory);
@@ -103,9 +103,9 @@ size_t cpython_frames(const struct cpython_layout *l, uint64_t state,
 
 /* Code objects in the memory of a process: the function's name, its file and its line table.
  *
- * The process keeps running meanwhile. A code object is valid only if it is alive and has the
- * requested stamp, both before and after everything it points to was read: what it points to lives
- * as long as it does. */
+ * The process retains running in the meantime. A code object is valid only if it is alive and has
+ * the requested stamp, both before and after everything it points to was read: what it points to
+ * lives as long as it does. */
 
 /* Characters; a longer text is cut, and ends with "…". CPYTHON_MAX_LINES is in bytes: a code
  * object with a larger table has no lines. */
@@ -133,7 +133,7 @@ size_t cpython_code_size(const struct cpython_code *c);
  *
  *     up to 3.9   co_lnotab { u8 bytes, i8 lines } … Objects/lnotab_notes.txt
  *     3.10        co_linetable { u8 bytes, i8 lines } …, lines -128: none the same, PEP 626
- *     from 3.11   co_linetable entries that begin with a byte of 1 kind:4 units-1:3
+ *     from 3.11   co_linetable entries that start with a byte of 1 kind:4 units-1:3
  *                 Objects/locations.md, PEP 657 */
 
 /* offset: in bytes, from the first instruction. Returns 0 if the instruction has no line, or is

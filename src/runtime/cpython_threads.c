@@ -1,3 +1,4 @@
+/* Reads the threads of an interpreter and their frames. */
 #include "runtime/cpython_parts.h"
 
 #include "bpf/cpython.h"
@@ -33,7 +34,7 @@ static size_t threads_of(const struct cpython_layout *l, uint64_t interp,
 		if (!read_word(m, state + l->thread_id, &out[n].id) ||
 		    !read_word(m, state + l->thread_interp, &out[n].interp))
 			break;
-		/* A thread freed meanwhile may point anywhere. */
+		/* A thread freed in the meantime may point anywhere. */
 		if (out[n].interp != interp)
 			break;
 		n++;

@@ -1,5 +1,5 @@
 /* runtime/runtime.h: interpreted languages: their functions are not machine code, and so have no
- * address of their own.
+ * separate address.
  *
  * Each runtime is one row of runtimes[], and has three parts: a file here (finds it in the objects
  * that a process has mapped, and names frames), a header in bpf/ (a walker that puts its frames
@@ -93,7 +93,7 @@ struct runtime_kind {
 					 struct runtime_frame *out);
 
 	/* For display: the current frames of its threads, as the words that the walker would write,
-	 * at most max; *threads: their number. The threads keep running meanwhile. */
+	 * at most max; *threads: their number. The threads keep running in the meantime. */
 	size_t (*look)(const struct runtime_process *p, uint64_t (*words)[2], size_t max,
 		       size_t *threads);
 	/* For display: the runtime, its version and how both were found: one line for each runtime

@@ -1,3 +1,4 @@
+/* The table of runtimes. */
 #include "runtime/runtime.h"
 
 #include "runtime/cpython_parts.h"

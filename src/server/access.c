@@ -1,3 +1,4 @@
+/* Access by tokens, or by the user of a local connection. */
 #include "server/server_state.h"
 
 #include "base/hash.h"
@@ -81,17 +82,17 @@ static unsigned refuse_user(struct request *r, int64_t user, unsigned needed, st
 	};
 	counter_add(&r->server->counters.refused[REFUSED_USER], 1);
 	if (user < 0) {
-		err_set(err, EACCES, "cannot tell which user of this machine asks");
-		err_hint(err, "ask from a program of this machine that keeps its connection open, "
-			      "or start the server with --tokens FILE");
+		err_set(err, EACCES, "cannot identify the local user of this connection");
+		err_hint(err, "connect from a program on this machine that holds its connection "
+			      "open, or start the server with --tokens FILE");
 		return 403;
 	}
 	err_set(err, EACCES, "user %lld may not %s these profiles", (long long)user, verbs[needed]);
 	if (needed == SERVER_DELETES)
-		err_hint(err, "root and the user who started the server may: ask with sudo");
+		err_hint(err, "only root and the user who started the server may: use sudo");
 	else
 		err_hint(err,
-			 "root and members of the group cresset may: ask with sudo, or join it:\n"
+			 "root and members of the group cresset may: use sudo, or join it:\n"
 			 "sudo groupadd -f cresset && sudo usermod -aG cresset \"$(id -un %lld)\"\n"
 			 "then start the server again; or start it with --tokens FILE",
 			 (long long)user);
@@ -103,7 +104,7 @@ static unsigned check_user(struct request *r, struct err *err)
 	static const unsigned needs[] = { [SCOPE_READ] = SERVER_READS,
 					  [SCOPE_WRITE] = SERVER_ADDS,
 					  [SCOPE_ADMIN] = SERVER_DELETES };
-	bool is_page = r->route->takes & TAKES_PAGE; /* the refusal says how to get access */
+	bool is_page = r->route->takes & TAKES_PAGE; /* the refusal states how to get access */
 	unsigned needed = is_page ? SERVER_READS : needs[r->route->scope];
 	int64_t user = needed ? access_user(r) : 0;
 	unsigned rights = user >= 0 ? rights_of(r->server->opts.users, user) : 0;
@@ -138,7 +139,7 @@ unsigned access_check(struct request *r, const char *authorization, struct err *
 	if (r->route->scope == SCOPE_NONE)
 		return 0;
 	if (!authorization || strncasecmp(authorization, bearer, strlen(bearer)) != 0)
-		return unauthorized(r, err, "a token is needed");
+		return unauthorized(r, err, "a token is required");
 	pthread_mutex_lock(&a->lock);
 	const struct token *found = tokens_find(&a->tokens, authorization + strlen(bearer));
 	if (found) {
@@ -147,13 +148,13 @@ unsigned access_check(struct request *r, const char *authorization, struct err *
 	}
 	pthread_mutex_unlock(&a->lock);
 	if (!found)
-		return unauthorized(r, err, "this token is not known");
+		return unauthorized(r, err, "unknown token");
 	connections_known(&r->server->connections, r->from);
 	struct tenant *tenant = tenants_find(r->server->tenants, token.tenant);
 	if (has_scope(&token, r->route->scope) && tenant) {
 		r->tenant = tenant;
 		return 0;
 	}
-	err_set(err, EACCES, "the token %s may not do this", token.id);
+	err_set(err, EACCES, "the token %s lacks the permission", token.id);
 	return 403;
 }

@@ -1,3 +1,4 @@
+/* Checks of a request before its handler: host, origin, token, parameters. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/parse.h"
@@ -110,21 +111,21 @@ static bool is_origin(const char *origin, const char *host)
 	       strcasecmp(name + strlen("://"), host) == 0;
 }
 
-/* A page of another site can make a browser send requests here: through a name of its own that
+/* A page of another site can make a browser send requests here: through a separate name that
  * resolves to 127.0.0.1, or by posting a form. */
 static unsigned check_site(const struct server *s, const struct heads *h, struct err *err)
 {
 	/* With tokens there is no need: such a page has none. */
 	if (!s->opts.tokens && h->host && !listen_host_is_loopback(h->host)) {
-		err_set(err, EINVAL, "this is not the host '%.100s'", h->host);
-		err_hint(err, "ask for 127.0.0.1, [::1] or localhost");
+		err_set(err, EINVAL, "host '%.100s' is not accepted", h->host);
+		err_hint(err, "use 127.0.0.1, [::1] or localhost");
 		return 421;
 	}
-	/* Browsers send Sec-Fetch-Site where there is no Origin: for pictures and scripts.
+	/* Browsers send Sec-Fetch-Site if there is no Origin: for graphs and scripts.
 	 * Following a link is allowed. */
 	if ((h->is_cross_site && !h->is_navigation) ||
 	    (h->origin && (!h->host || !is_origin(h->origin, h->host)))) {
-		err_set(err, EPERM, "a page of another site may not ask");
+		err_set(err, EPERM, "cross-origin request refused");
 		return 403;
 	}
 	return 0;
@@ -164,11 +165,11 @@ static unsigned find_route(struct request *r, const char *method, const char *pa
 	}
 	r->reply.allow = allow;
 	if (allow) {
-		err_set(err, EINVAL, "this takes %s only", allow);
+		err_set(err, EINVAL, "only %s is allowed", allow);
 		return 405;
 	}
-	err_set(err, ENOENT, "there is nothing at %.200s", path);
-	err_hint(err, "docs/api.md lists what there is; / is a page to look at");
+	err_set(err, ENOENT, "no such path: %.200s", path);
+	err_hint(err, "docs/api.md lists the paths; / is the web page");
 	return 404;
 }
 
@@ -192,7 +193,7 @@ static int add_param(struct request *r, const char *name, const char *value, siz
 	if (request_param(r, name) && strcmp(name, "label") != 0)
 		return err_set(err, EINVAL, "parameter %.60s is given twice", name);
 	if (strlen(value) != n_value || !utf8_is_valid(value, n_value))
-		return err_set(err, EINVAL, "parameter %.60s is no text in UTF-8", name);
+		return err_set(err, EINVAL, "parameter %.60s is not UTF-8", name);
 	int rc = route_check_param(r->route, name, err);
 	if (rc == 0)
 		vec_push(&r->params, (struct param){ arena_dup(&r->arena, name, strlen(name)),
@@ -227,11 +228,11 @@ static unsigned expect_body(struct request *r, const struct heads *h, struct err
 		length = UINT64_MAX - 1;
 	if (length && !(r->route->takes & TAKES_BODY)) {
 		r->reply.closes = true;
-		err_set(err, EINVAL, "a body, where none is taken");
+		err_set(err, EINVAL, "unexpected request body");
 		return 400;
 	}
 	if (h->expect && strcasecmp(h->expect, "100-continue") != 0) {
-		err_set(err, EINVAL, "'%.60s' cannot be expected", h->expect);
+		err_set(err, EINVAL, "Expect: '%.60s' is not supported", h->expect);
 		return 417;
 	}
 	if (h->encoding)
@@ -241,7 +242,7 @@ static unsigned expect_body(struct request *r, const struct heads *h, struct err
 		r->reply.closes = true;
 		err_set(err, EFBIG,
 			status == 413 ? "the body is too large"
-				      : "there is no memory for more bodies at once");
+				      : "no memory for more request bodies at the moment");
 	}
 	return status;
 }

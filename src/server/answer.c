@@ -1,3 +1,4 @@
+/* Responses in memory files. */
 #include "server/answer.h"
 
 #include "base/fs.h"
@@ -22,7 +23,7 @@ int answer_detail_get(struct request *r, struct answer_detail *out, struct err *
 	uint64_t px;
 	int rc = request_u64(r, "px", 0, PX_MAX, &px, err);
 	if (rc == 0 && zoom && !px)
-		rc = err_set(err, EINVAL, "parameter zoom: without px everything is there");
+		rc = err_set(err, EINVAL, "parameter zoom needs px");
 	if (rc == 0 && zoom && tree_path_parse(zoom, &out->zoom, err) < 0)
 		rc = err_prefix(err, "parameter zoom");
 	if (rc < 0)
@@ -75,8 +76,8 @@ const char *answer_note(struct request *r, char *const *notes)
 
 int answer_open(struct out *out, struct err *err)
 {
-	*out = (struct out){ .fd = memfd_create("cresset answer", MFD_CLOEXEC) };
-	return out->fd < 0 ? err_set(err, errno, "no memory for an answer: %s", strerror(errno))
+	*out = (struct out){ .fd = memfd_create("cresset response", MFD_CLOEXEC) };
+	return out->fd < 0 ? err_set(err, errno, "no memory for a response: %s", strerror(errno))
 			   : 0;
 }
 

@@ -1,5 +1,5 @@
-/* server/answer.h: answers written by format/, which writes to descriptors: each is an unnamed file
- * in memory until it is sent. */
+/* server/answer.h: responses written by format/, which writes to descriptors: each is an unnamed
+ * file in memory until it is sent. */
 #ifndef CRESSET_SERVER_ANSWER_H
 #define CRESSET_SERVER_ANSWER_H
 
@@ -10,7 +10,7 @@ struct request;
 struct tree;
 struct tree_bin_opts;
 
-/* The policy for pictures: a picture runs its own script, in an origin of its own, and can reach
+/* The policy for graphs: a graph runs its own script, in a separate origin, and can reach
  * neither the server nor the page around it. */
 #define PICTURE_POLICY \
 	"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; " \
@@ -38,14 +38,14 @@ struct answer_detail { /* zeroed = everything */
 };
 int answer_detail_get(struct request *r, struct answer_detail *out, struct err *err);
 void answer_detail_done(struct answer_detail *d);
-/* Returns NULL if there is no zoom. */
+/* Returns NULL if no zoom exists. */
 const struct tree_path *answer_zoom(const struct answer_detail *d);
 
 /* Sorts t and replies with its bytes. */
 void answer_tree_bin(struct request *r, struct tree *t, const struct tree_bin_opts *opts);
 
 int answer_open(struct out *out, struct err *err);
-/* rc: result of writing. Replies with the answer, or with the error. */
+/* rc: result of writing. Replies with the response, or with the error. */
 void answer_close(struct request *r, const char *type, struct out *out, int rc, struct err *err);
 
 #endif

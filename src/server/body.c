@@ -16,7 +16,7 @@ static uint64_t max_body(const struct request *r)
 	return r->route->max_body < all ? r->route->max_body : all;
 }
 
-/* Raises the request's reservation to bytes. Returns false if the budget has no room. */
+/* Raises the request's reservation to bytes. Returns false if the budget has no space. */
 static bool reserve(struct request *r, uint64_t bytes)
 {
 	struct body *b = &r->body;
@@ -139,9 +139,8 @@ static unsigned unpack_body(struct request *r, struct err *err)
 				: strcasecmp(r->body.encoding, "zstd") == 0 ? UNPACK_ZSTD
 									    : UNPACK_NONE;
 	if (kind == UNPACK_NONE) {
-		err_set(err, EINVAL, "a body in Content-Encoding '%s' is not understood",
-			r->body.encoding);
-		err_hint(err, "gzip and zstd are");
+		err_set(err, EINVAL, "unsupported Content-Encoding '%s'", r->body.encoding);
+		err_hint(err, "supported: gzip and zstd");
 		return 415;
 	}
 	bool keep = kind == UNPACK_ZSTD && r->route->takes & TAKES_BATCH && r->heads.agent;
@@ -153,7 +152,7 @@ int body_unpack_inside(struct request *r, struct err *err)
 	enum unpack_kind kind = unpack_detect(r->body.data.data, r->body.data.len);
 	unsigned status = kind == UNPACK_NONE ? 0 : unpack_as(r, kind, false, err);
 	if (status == 503)
-		err_set(err, EBUSY, "there is no memory for more bodies at once");
+		err_set(err, EBUSY, "no memory for more request bodies at the moment");
 	return !status ? 0 : status == 503 ? -EBUSY : status == 413 ? -EFBIG : -EINVAL;
 }
 
@@ -184,11 +183,11 @@ unsigned body_unpack_against(struct request *r, const struct buf *key, struct er
 	}
 	uint64_t room = data->len + key->len + sizes[0] + sizes[1];
 	if (room > r->server->bodies.limit_bytes) {
-		err_set(err, EFBIG, "there is no memory to decompress it against an earlier one");
+		err_set(err, EFBIG, "no memory to decompress it against its base batch");
 		return 412;
 	}
 	if (!reserve(r, room)) {
-		err_set(err, EBUSY, "there is no memory for more bodies at once");
+		err_set(err, EBUSY, "no memory for more request bodies at the moment");
 		return refuse(r, 503);
 	}
 	int rc = otlp_unpack((struct otlp_bytes){ key->data, key->len }, (struct otlp_bytes){ 0 },
@@ -214,7 +213,7 @@ unsigned body_end(struct request *r, struct err *err)
 	    !is_against(r))
 		status = unpack_body(r, err);
 	if (status == 503)
-		err_set(err, EBUSY, "there is no memory for more bodies at once");
+		err_set(err, EBUSY, "no memory for more request bodies at the moment");
 	else if (status == 413 && !err->code)
 		err_set(err, EFBIG, "the body is larger than %llu bytes",
 			(unsigned long long)max_body(r));

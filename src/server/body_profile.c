@@ -1,3 +1,4 @@
+/* Reads an uploaded file of any format into a profile. */
 #include "base/clock.h"
 #include "base/input.h"
 #include "format/common/format.h"
@@ -24,7 +25,7 @@ static const struct format *detect(const struct buf *b)
 	return NULL;
 }
 
-/* Memory per sample row, including room for growing. */
+/* Memory per sample row, including space for growing. */
 enum { ROW_BYTES = 64 };
 
 /* Called before each piece of the body. */
@@ -56,8 +57,8 @@ int body_read_profile(struct request *r, struct profile *p, const struct guard_l
 		return rc;
 	const struct format *format = detect(b);
 	if (!format) {
-		err_set(err, ENOTSUP, "the body is in no format that is known here");
-		return err_hint(err, "docs/formats.md lists what there is");
+		err_set(err, ENOTSUP, "unknown format of the body");
+		return err_hint(err, "docs/formats.md lists the formats");
 	}
 	rc = input_open_memory(b->data, b->len, &in, err);
 	if (rc < 0)

@@ -1,3 +1,4 @@
+/* Chooses the encoding of a response, and compresses it. */
 #include "base/str.h"
 #include "format/common/tree_bin.h"
 #include "server/http.h"

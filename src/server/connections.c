@@ -1,3 +1,4 @@
+/* A thread closes connections that are past their deadline. */
 #include "server/connections.h"
 
 #include "base/clock.h"
@@ -109,7 +110,7 @@ static bool gives_way_before(const struct connection *a, const struct connection
 	return a->waits_since_ns < b->waits_since_ns;
 }
 
-/* Cuts a connection of network from (0: of any) that waits. Returns false if there is none. */
+/* Cuts a connection of network from (0: of any) that waits. Returns false if none exists. */
 static bool cut_one(struct connections *c, uint64_t from)
 {
 	struct connection *found = NULL;

@@ -1,13 +1,14 @@
 /* server/connections.h: the open connections, and the deadline of each for its next step.
  *
- * libmicrohttpd's own timeout is for inactivity: a client that sends a byte a second is never cut.
- * Here each connection has one deadline, for its current step, and a thread shuts down the sockets
- * of those that are late. Any thread may call.
+ * libmicrohttpd's own timeout is for inactivity: a client that sends a byte a second is never
+ * cut. Here each connection has one deadline, for its current step, and a thread shuts down the
+ * sockets of the ones that are late. Any thread may call.
  *
- * A client cannot keep others out by holding connections: if there is no room for another, one that
- * waits for a request is cut, first the one that has waited longest without having sent any. One
- * address (in IPv6, a network of 64 bits) gets an eighth of the room. Loopback, where a proxy has
- * all of its clients, and connections that have presented a token do not count for that share. */
+ * A client cannot keep others out by holding connections: if there is no space for another, one
+ * that waits for a request is cut, first the one that has waited longest without having sent any.
+ * One address (in IPv6, a network of 64 bits) gets an eighth of the space. Loopback, where a proxy
+ * has all of its clients, and connections that have presented a token do not count for that
+ * share. */
 #ifndef CRESSET_SERVER_CONNECTIONS_H
 #define CRESSET_SERVER_CONNECTIONS_H
 
@@ -29,7 +30,7 @@ struct connection {
 	bool is_cut;
 	bool has_user; /* user was looked up; both are used by its parser only */
 	int64_t user;  /* -1: unknown */
-	void *request; /* being read or answered */
+	void *request; /* being read or handled */
 	struct connection *next, **link;
 };
 
@@ -44,7 +45,7 @@ struct connections {
 	int expected_fd;
 	int64_t expected_user;
 	uint64_t added;       /* since the start */
-	_Atomic uint64_t cut; /* since the start: late, or to make room */
+	_Atomic uint64_t cut; /* since the start: late, or to make space */
 };
 
 int connections_start(struct connections *c, struct err *err);
@@ -54,7 +55,7 @@ void connections_stop(struct connections *c);
 /* Returns the network by which an address is limited, or 0 if it is not limited. */
 uint64_t connections_network(const struct sockaddr *from);
 /* Whether another connection of network from may be added, with a limit of most connections. May
- * cut one to make room. */
+ * cut one to make space. */
 bool connections_make_room(struct connections *c, uint64_t from, uint32_t most);
 
 /* Adds a connection that waits for its first request. */
@@ -64,7 +65,7 @@ struct connection *connections_add(struct connections *c, int fd, uint64_t from,
 void connections_expect(struct connections *c, int fd, int64_t user);
 /* Waits until n connections have been added since the start: the library adds them on its own
  * threads, and the caller that accepts them must know the count. The wait has a limit, as the
- * library may have had no room for one. */
+ * library may have had no space for one. */
 void connections_wait_added(struct connections *c, uint64_t n);
 uint64_t connections_added(struct connections *c);
 /* Called when the headers of a request have arrived, when it presented a token, and when it is over

@@ -1,3 +1,4 @@
+/* Counters of requests, by route and status. */
 #include "server/server_state.h"
 
 const char *const refusal_names[REFUSALS] = {

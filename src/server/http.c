@@ -1,3 +1,4 @@
+/* Callbacks of libmicrohttpd. */
 #include "server/http.h"
 
 #include "base/arena.h"
@@ -112,9 +113,9 @@ static void on_completed(void *ctx, struct MHD_Connection *mhd, void **request,
 	request_free(r);
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
-/* Returns the response, which takes over the answer, or NULL if there is no memory. */
+/* Returns the response, which takes over the response, or NULL if memory is exhausted. */
 static struct MHD_Response *make_response(struct request *r)
 {
 	struct reply *y = &r->reply;
@@ -185,7 +186,7 @@ static enum MHD_Result send_reply(struct request *r)
 	return rc;
 }
 
-/* Keeps what admission has put into the reply beside the status. */
+/* Retains what admission has put into the reply next to the status. */
 static enum MHD_Result refuse(struct request *r, unsigned status, const struct err *err)
 {
 	struct reply said = r->reply;
@@ -239,7 +240,7 @@ void http_work(void *request)
 	struct request *r = request;
 	bool is_batch = r->route->takes & TAKES_BATCH;
 	if (handle(r) && is_batch)
-		return; /* it may have been answered and freed meanwhile */
+		return; /* it may have been handled and freed in the meantime */
 	reply_compress(r);
 	request_ready(r);
 }
@@ -260,7 +261,7 @@ static enum MHD_Result hand_over(struct request *r)
 	if (workers_put(r->route->takes & TAKES_BATCH ? s->writers : s->workers, r))
 		return MHD_YES;
 	counter_add(&s->counters.refused[REFUSED_BUSY], 1);
-	err_set(&err, EBUSY, "there are too many requests at once");
+	err_set(&err, EBUSY, "too many concurrent requests");
 	reply_error(r, 429, &err);
 	r->state = REQUEST_READY;
 	s->mhd.resume_connection(r->mhd);
@@ -329,7 +330,7 @@ static void turn_away(struct server *s, int fd)
 				     "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
 	char unread[4096];
 	counter_add(&s->counters.refused[REFUSED_CONNECTIONS], 1);
-	/* Reads first: closing with unread data would discard the answer. */
+	/* Reads first: closing with unread data would discard the response. */
 	if (recv(fd, unread, sizeof unread, MSG_DONTWAIT) >= 0 || errno == EAGAIN)
 		send(fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
@@ -432,7 +433,7 @@ static int start_daemon(struct server *s, struct MHD_Daemon **out, struct err *e
 		return 0;
 	if (!s->opts.tls_cert)
 		return err_set(err, EIO, "libmicrohttpd does not start");
-	return err_set(err, EINVAL, "%s and %s are no certificate and key for TLS",
+	return err_set(err, EINVAL, "%s and %s are not a TLS certificate and its key",
 		       s->opts.tls_cert, s->opts.tls_key);
 }
 
@@ -452,8 +453,8 @@ static bool is_idle(const struct server *s, struct MHD_Daemon *daemon)
 	return info && info->num_connections == 0;
 }
 
-/* The library takes certificates once. So a reload starts another daemon, and stops those that have
- * no connections left. */
+/* The library takes certificates once. So a reload starts another daemon, and stops the ones that
+ * have no connections left. */
 int http_reload(struct server *s, struct err *err)
 {
 	struct MHD_Daemon *fresh;

@@ -1,5 +1,5 @@
 /* server/http.h: between libmicrohttpd and the routes: admits requests, collects bodies, runs
- * handlers, sends answers. */
+ * handlers, sends responses. */
 #ifndef CRESSET_SERVER_HTTP_H
 #define CRESSET_SERVER_HTTP_H
 
@@ -24,7 +24,7 @@ void http_stop(struct server *s);
 void http_take(void *server, int fd, const struct sockaddr *from, socklen_t len);
 /* Handles a request, on a thread of server.workers. */
 void http_work(void *request);
-/* Called when the answer is complete: by http_work or, for TAKES_BATCH, later by the request's
+/* Called when the response is complete: by http_work or, for TAKES_BATCH, later by the request's
  * owner. r must not be used afterwards. */
 void request_ready(struct request *r);
 
@@ -39,13 +39,13 @@ unsigned admit(struct request *r, const char *method, const char *path, struct e
 /* Whether an Accept-Encoding header (RFC 9110, 12.5.3; NULL if absent) accepts gzip. */
 bool gzip_is_accepted(const char *accept);
 
-/* Compresses the answer if it is text, long enough to be worth it, and the client accepts it. */
+/* Compresses the response if it is text, long enough to be worth it, and the client accepts it. */
 void reply_compress(struct request *r);
 
-/* --- one line on standard error for each request that was answered (request_log.c) --- */
+/* --- one line on standard error for each request that was completed (request_log.c) --- */
 
-/* As server.opts.log says. Lines are written at once, so those of several threads do not mix.
- * Neither tokens nor parameters are in them. */
+/* As server.opts.log reports. Lines are written immediately, so those of several threads do not
+ * mix. Neither tokens nor parameters are in them. */
 void request_log(const struct request *r);
 
 /* Appends the client's IP address, or "". */

@@ -1,3 +1,4 @@
+/* Byte budgets and request rates. */
 #include "server/limits.h"
 
 #include "base/hash.h"

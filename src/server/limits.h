@@ -1,5 +1,5 @@
-/* server/limits.h: limits that keep one client from using up the server: bytes held at once, and
- * the request rate of each sender. Any thread may call. */
+/* server/limits.h: limits that keep one client from using up the server: bytes held at one time,
+ * and the request rate of each sender. Any thread may call. */
 #ifndef CRESSET_SERVER_LIMITS_H
 #define CRESSET_SERVER_LIMITS_H
 

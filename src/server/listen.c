@@ -1,3 +1,4 @@
+/* Opens the socket, and accepts connections. */
 #include "server/listen.h"
 
 #include "base/parse.h"
@@ -15,7 +16,7 @@ enum { BACKLOG = 512, HOST_MAX = 63 };
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* Splits host[:port] or [host]:port; *port is "" if there is none. */
+/* Splits host[:port] or [host]:port; *port is "" if none exists. */
 static bool split(const char *text, char host[HOST_MAX + 1], const char **port)
 {
 	const char *end = *text == '[' ? strchr(text, ']') : strrchr(text, ':');
@@ -57,7 +58,7 @@ int listen_parse(const char *text, union listen_addr *out, struct err *err)
 	uint64_t port;
 	if (!split(text, host, &port_text) || parse_u64(port_text, &port) < 0 ||
 	    port > UINT16_MAX || !parse_host(host, port, out)) {
-		err_set(err, EINVAL, "'%s' is no address to listen on", text);
+		err_set(err, EINVAL, "'%s' is not an address to listen on", text);
 		err_hint(err, "like 127.0.0.1:7070 or [::1]:7070");
 		return -EINVAL;
 	}

@@ -1,3 +1,4 @@
+/* A list of streams, and their events. */
 #include "server/live.h"
 
 #include "base/clock.h"
@@ -171,7 +172,7 @@ static struct live_client *find_due(struct live *l, uint64_t *version)
 	return NULL;
 }
 
-/* Runs a query once for all clients that have it. Clients come and go meanwhile. */
+/* Runs a query once for all clients that have it. Clients come and go in the meantime. */
 static void tell(struct live *l, struct live_client *due, uint64_t version)
 {
 	struct tenant *t = due->r->tenant;

@@ -1,4 +1,4 @@
-/* server/live.h: clients that are told when there is new data, by server-sent events
+/* server/live.h: clients that are notified of new data, by server-sent events
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
  *     event: totals
@@ -32,7 +32,7 @@ void live_end(struct live *l);
 void live_free(struct live *l); /* NULL is fine */
 uint32_t live_count(struct live *l);
 
-/* Makes r a client, with a stream as its answer. Returns false if there are too many. */
+/* Makes r a client, with a stream as its response. Returns false if there are too many. */
 bool live_add(struct live *l, struct request *r, const char *selector);
 /* Call it when the client's request ends. */
 void live_remove(struct live_client *c);

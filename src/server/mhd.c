@@ -1,3 +1,4 @@
+/* Loads libmicrohttpd's functions. */
 #include "server/mhd_late.h"
 #include "server/server_state.h"
 
@@ -25,10 +26,8 @@ static int load(struct mhd *m, struct err *err)
 	void *library = dlopen(MHD_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		err_set(err, ENOSYS, "cannot load libmicrohttpd: %s", dlerror());
-		return err_hint(
-			err,
-			"install GNU libmicrohttpd, or use the program of a release, which has it "
-			"inside");
+		return err_hint(err, "install GNU libmicrohttpd, or use the program of a release, "
+				     "which includes it");
 	}
 #define FIND(name) \
 	if (rc == 0) \
@@ -43,7 +42,7 @@ static int load_tls(struct err *err)
 {
 	if (!late_gnutls_load || late_gnutls_load())
 		return 0;
-	err_set(err, ENOSYS, "TLS needs the library " GNUTLS_LIBRARY ", which is not here");
+	err_set(err, ENOSYS, "TLS needs the library " GNUTLS_LIBRARY ", which is not installed");
 	return err_hint(err, "install GnuTLS, or let a proxy in front of this server do TLS");
 }
 

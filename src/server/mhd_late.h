@@ -1,4 +1,4 @@
-/* server/mhd_late.h: what a release program has besides this directory (deploy/portable): it has
+/* server/mhd_late.h: parts of a release program outside this directory (deploy/portable): it has
  * libmicrohttpd linked in, and loads GnuTLS when it is needed. Other builds load libmicrohttpd,
  * which brings in GnuTLS. */
 #ifndef CRESSET_SERVER_MHD_LATE_H

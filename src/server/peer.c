@@ -1,3 +1,4 @@
+/* Queries sock_diag for the socket at the other end, and reads its owner. */
 #include "server/peer.h"
 
 #include "base/mem.h"
@@ -55,7 +56,7 @@ static ssize_t receive_one(struct peers *p, struct answer *a, uint32_t *sender)
 	return n;
 }
 
-/* Skips what is not the kernel's, and late answers to earlier questions. */
+/* Skips what is not the kernel's, and late responses to earlier queries. */
 static int receive(struct peers *p, struct answer *a)
 {
 	for (int i = 0; i < MOST_ANSWERS; i++) {
@@ -73,7 +74,7 @@ static int receive(struct peers *p, struct answer *a)
 	return -ENOENT;
 }
 
-/* The kernel has answered when send returns. */
+/* The kernel has responded when send returns. */
 static int ask(struct peers *p, struct question *q, struct answer *a)
 {
 	int rc = -EIO;
@@ -136,7 +137,7 @@ static bool is_connected(int fd)
 }
 
 /* A socket that a process has open has an inode. For one without, the kernel does not know the
- * owner and reports root. A listener may answer, too, if there is no connection. The kernel reads
+ * owner and reports root. A listener may reply as well, if no connection exists. The kernel reads
  * the user before the inode. */
 static bool is_owned(const struct inet_diag_msg *m, const struct peer_end *its,
 		     const struct peer_end *ours)
@@ -285,7 +286,7 @@ int peers_open(struct peers *p, struct err *err)
 		close_one(&p->fd);
 	if (p->fd >= 0 || p->tables[0] >= 0)
 		return 0;
-	err_set(err, errno, "cannot ask the kernel which users connect: %s", strerror(errno));
+	err_set(err, errno, "cannot query the users of connections: %s", strerror(errno));
 	return err_hint(
 		err,
 		"without tokens every request is refused: see --tokens. Either sock_diag(7) or "
@@ -349,7 +350,7 @@ bool peer_table_line(const char *line, const struct peer_end *its, const struct 
 	return true;
 }
 
-/* The ports of the local ends that are asked for. */
+/* The ports of the local ends that are requested. */
 struct port_set {
 	uint64_t bits[(UINT16_MAX + 1) / 64];
 };

@@ -1,15 +1,15 @@
 /* server/peer.h: finds the user of this machine at the other end of a connection.
  *
- * It asks the kernel (sock_diag(7)) for the socket that has our two ends the other way round. That
- * socket belongs to the user who made it: a program that hands on its connection hands on its
- * rights, too. The question has the exact pair of addresses and ports, so no other socket can
+ * It queries the kernel (sock_diag(7)) for the socket that has our two ends the other way round.
+ * That socket belongs to the user who made it: a program that hands on its connection hands on its
+ * rights as well. The question has the exact pair of addresses and ports, so no other socket can
  * answer:
  *
  *     the client has closed it, or has ended    such sockets have no owner any more, and the kernel
  *                                               would say root: not known
  *     another machine, or network namespace     has no such socket here: not known
  *     a process answers, not the kernel         does not count
- *     our own end is not connected any more     another client may have those addresses by now: not
+ *     our own end is no longer connected     another client may have those addresses by now: not
  *                                               known
  *
  * If the kernel has no sock_diag for TCP (the module cannot be loaded), its tables of connections
@@ -30,7 +30,7 @@
 
 struct peers {
 	pthread_mutex_t lock;
-	int fd;             /* netlink; -1: the kernel cannot be asked, so the tables are read */
+	int fd;             /* netlink; -1: the kernel cannot be queried, so the tables are read */
 	int tables[2];      /* /proc/net/tcp and tcp6; -1: not there */
 	uint32_t sequence;  /* of the last question; the first one is random */
 	uint64_t reads;     /* of the tables */
@@ -46,7 +46,7 @@ void peers_close(struct peers *p); /* a second time does nothing */
 int peers_user(struct peers *p, int fd, uid_t *out);
 
 /* Whether each lookup reads the tables: 1 us per connection of the machine. Then many are looked up
- * at once, by peers_users: -1 for each that is unknown. */
+ * at one time, by peers_users: -1 for each that is unknown. */
 bool peers_is_slow(const struct peers *p);
 void peers_users(struct peers *p, const int *fds, size_t n, int64_t *users);
 

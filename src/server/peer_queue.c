@@ -1,3 +1,4 @@
+/* Reads the tables of connections for all waiting ones together. */
 #include "server/peer_queue.h"
 
 #include "base/clock.h"
@@ -32,7 +33,7 @@ static bool wait_for_turn(struct peer_queue *q)
 	return !q->ends;
 }
 
-/* Connections that come meanwhile are for the next read: this one may not have them. */
+/* Connections that arrive in the meantime are for the next read: this one may not have them. */
 static void look_up(struct peer_queue *q, const struct peer_waiting *v, size_t n)
 {
 	int *fds = xcalloc(n, sizeof *fds);

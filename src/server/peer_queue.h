@@ -1,5 +1,5 @@
 /* server/peer_queue.h: new connections whose users are looked up in the kernel's tables (peer.h),
- * where there is no sock_diag.
+ * if there is no sock_diag.
  *
  * A table has a line for each connection of the machine, and any user can make it long. So one read
  * is for all connections that wait, and reads take at most 5 % of a CPU in the long run (half a
@@ -45,7 +45,7 @@ struct peer_queue {
 int peer_queue_start(struct peer_queue *q, struct err *err);
 /* Closes connections that still wait. Harmless if it was not started. */
 void peer_queue_stop(struct peer_queue *q);
-/* Returns false if there is no room: the fd stays the caller's. Any thread may call. */
+/* Returns false if it is full: the fd stays the caller's. Any thread may call. */
 bool peer_queue_put(struct peer_queue *q, int fd, const struct sockaddr *from, socklen_t len);
 
 #endif

@@ -1,3 +1,4 @@
+/* Builds a query from parameters. */
 #include "server/query_params.h"
 
 #include "base/pattern.h"
@@ -46,7 +47,7 @@ int query_params_source(struct query_params *a, struct request *r, struct err *e
 	return 0;
 }
 
-/* Appends the note to those the answer already has. */
+/* Appends the note to those the response already has. */
 static void note_left_out(struct query_params *a)
 {
 	struct buf text = { 0 };
@@ -156,7 +157,7 @@ int query_params_query(struct query_params *a, struct request *r, struct err *er
 	int rc = query_params_source(a, r, err);
 	if (rc == 0 && !request_param(r, "q")) {
 		rc = err_set(err, EINVAL, "parameter q is missing: a selector, like cpu");
-		err_hint(err, "/api/v1/types lists the types there are");
+		err_hint(err, "/api/v1/types lists the types");
 	}
 	if (rc == 0)
 		rc = query_params_selector(a, "q", err);

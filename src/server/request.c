@@ -1,3 +1,4 @@
+/* Parameters, headers and sending of the response. */
 #include "server/request.h"
 
 #include "base/escape.h"
@@ -35,7 +36,7 @@ int request_u64(const struct request *r, const char *name, uint64_t otherwise, u
 	const char *value = request_param(r, name);
 	uint64_t n = otherwise;
 	if (value && (parse_u64(value, &n) < 0 || n > max))
-		return err_set(err, EINVAL, "parameter %s: '%s' is no number up to %llu", name,
+		return err_set(err, EINVAL, "parameter %s: '%s' is not a number up to %llu", name,
 			       value, (unsigned long long)max);
 	*out = n;
 	return 0;
@@ -55,7 +56,7 @@ int request_word(const struct request *r, const char *name, const char *const *w
 	}
 	for (i = 0; words[i]; i++)
 		buf_addf(&list, "%s%s", i ? ", " : "", words[i]);
-	err_set(err, EINVAL, "parameter %s: '%s' is not known", name, value);
+	err_set(err, EINVAL, "parameter %s: unknown value '%s'", name, value);
 	err_hint(err, "it is one of: %s", buf_cstr(&list));
 	buf_done(&list);
 	return -EINVAL;
@@ -94,7 +95,7 @@ void reply_fd(struct request *r, const char *type, int fd)
 	struct stat st;
 	struct err err = { 0 };
 	if (fstat(fd, &st) < 0) {
-		err_set(&err, errno, "cannot look at the answer: %s", strerror(errno));
+		err_set(&err, errno, "cannot inspect the response: %s", strerror(errno));
 		close(fd);
 		reply_error(r, 500, &err);
 		return;

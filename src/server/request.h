@@ -1,4 +1,4 @@
-/* server/request.h: one request and its answer, from the request line to the last byte sent.
+/* server/request.h: one request and its response, from the request line to the last byte sent.
  *
  * Its memory is in its arena. A route's handler reads parameters and body, and calls one reply
  * function once. */
@@ -19,7 +19,7 @@ enum route_takes {
 	TAKES_QUERY = 1,   /* q from to by, and filters */
 	TAKES_FILTERS = 2, /* filters only */
 	TAKES_BODY = 4,
-	TAKES_NO_WORKER = 8, /* answers at once, on the thread that parses */
+	TAKES_NO_WORKER = 8, /* answers immediately, on the thread that parses */
 	TAKES_PAGE = 16,     /* all paths of the page, with any parameters, for its own use */
 	TAKES_BATCH = 32,    /* a body to add; the handler calls request_ready itself */
 	TAKES_OTLP = 64,     /* errors are protobuf messages (google.rpc.Status) */
@@ -39,7 +39,7 @@ struct route {
 };
 /* The table; its last row has no path. */
 extern const struct route routes[];
-/* Returns NULL if there is no such route; *allow: the methods of the path, NULL if the path does
+/* Returns NULL if no such route exists; *allow: the methods of the path, NULL if the path does
  * not exist. */
 const struct route *route_find(const char *method, const char *path, const char **allow);
 /* Returns the path's part at {…}, or the path of the page; NULL if the route has none. */
@@ -127,12 +127,12 @@ void reply_fd(struct request *r, const char *type, int fd);             /* takes
 void reply_error(struct request *r, unsigned status, const struct err *err);
 /* Replies an error, with the status that fits err's code. */
 void reply_failure(struct request *r, const struct err *err);
-/* Discards the answer, if there is one. */
+/* Discards the response, if there is one. */
 void reply_clear(struct request *r);
 
 /* --- bodies --- */
 
-/* More was discarded than a client that waits for an answer would send. */
+/* More was discarded than a client that waits for a response would send. */
 bool body_is_abandoned(const struct request *r);
 /* Called before the body is read. Returns 0 or the status of the refusal. length UINT64_MAX:
  * unknown. */
@@ -150,7 +150,7 @@ void body_done(struct request *r);
 
 /* Reads a body that is a profile in any known format, detected by content (body_profile.c). A
  * compressed file, such as a pprof, is decompressed and counts against the limit of bodies. limits:
- * what reading may cost besides the body; NULL: what its formats allow. Returns -ENOTSUP if the
+ * limits of reading besides the body; NULL: what its formats allow. Returns -ENOTSUP if the
  * format is unknown; -EFBIG, -EBUSY, -EINVAL, -ECANCELED, -ETIME, -ENOMEM, or a reader's error. */
 int body_read_profile(struct request *r, struct profile *p, const struct guard_limits *limits,
 		      struct err *err);

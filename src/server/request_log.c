@@ -1,3 +1,4 @@
+/* Writes a log line per request. */
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "query/time.h"

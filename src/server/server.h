@@ -4,9 +4,9 @@
  *     server_start(&opts, &server, &err);   …until it is to stop… server_stop(server);
  *
  * One thread accepts connections, two of libmicrohttpd parse and send, a few work on queries (the
- * connection is suspended meanwhile), one cuts clients that are late. Limits apply before a cost
- * arises: connections, requests of a sender, bytes of bodies, concurrent queries, their time and
- * memory. */
+ * connection is suspended in the meantime), one cuts clients that are late. Limits apply before a
+ * cost arises: connections, requests of a sender, bytes of bodies, concurrent queries, their time
+ * and memory. */
 #ifndef CRESSET_SERVER_SERVER_H
 #define CRESSET_SERVER_SERVER_H
 
@@ -57,7 +57,7 @@ struct server_opts {
 	bool is_insecure;
 	/* A directory with the page's files, read again each time; NULL: those in the program. */
 	const char *ui_dir;
-	/* Entered before the first answer; the caller's. NULL: none. */
+	/* Entered before the first response; the caller's. NULL: none. */
 	struct sandbox *sandbox;
 	/* Files whose names are no longer read, as reading them ended this process; count NULL: it
 	 * reads none. */
@@ -65,7 +65,7 @@ struct server_opts {
 		uint64_t (*count)(const void *ctx);
 		const void *ctx;
 	} unread;
-	/* Since when the collector that fills the store does not answer (CLOCK_MONOTONIC); 0: it
+	/* Since when the collector that fills the store does not respond (CLOCK_MONOTONIC); 0: it
 	 * does. since_ns NULL: none is known. */
 	struct server_silent {
 		uint64_t (*since_ns)(const void *ctx);
@@ -78,14 +78,14 @@ struct server_opts {
 	uint64_t header_ns, body_ns; /* 10 s; 30 s, and one more for each 64 KiB */
 	uint64_t idle_ns;            /* 30 s between requests */
 	uint32_t connections;        /* 256 */
-	uint32_t queries;            /* 2 at once */
+	uint32_t queries;            /* 2 at one time */
 	uint32_t per_s;              /* 200 requests of a sender, bursts of five times as many */
 };
 
 struct server;
 
-/* Loads the libraries that a server needs, for good, while they are within reach. server_start does
- * so, too. Returns -ENOSYS with err set. */
+/* Loads the libraries that a server needs, permanently, while they are within reach. server_start
+ * does so as well. Returns -ENOSYS with err set. */
 int server_load(struct err *err);
 int server_start(const struct server_opts *opts, struct server **out, struct err *err);
 /* Reads tokens and certificates again. On failure the previous ones stay in use. */

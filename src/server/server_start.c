@@ -1,3 +1,4 @@
+/* Starts and stops the parts of the server in order. */
 #include "server/server_state.h"
 
 #include "base/clock.h"
@@ -51,15 +52,17 @@ static int open_address(struct server *s, struct err *err)
 		return rc;
 	s->is_local = listen_is_loopback(&addr);
 	if (!s->is_local && !s->opts.tokens) {
-		err_set(err, EPERM, "others could read everything at %s", s->opts.listen);
+		err_set(err, EPERM, "without tokens other hosts could read all data at %s",
+			s->opts.listen);
 		return err_hint(
 			err, "give --tokens FILE (cresset token create), or listen on 127.0.0.1");
 	}
 	if (!s->is_local && !s->opts.tls_cert && !s->opts.is_insecure) {
-		err_set(err, EPERM, "tokens could be read on their way to %s", s->opts.listen);
-		return err_hint(err,
-				"give --tls-cert and --tls-key, or --insecure where the way is "
-				"safe");
+		err_set(err, EPERM, "without TLS tokens to %s could be intercepted",
+			s->opts.listen);
+		return err_hint(
+			err,
+			"give --tls-cert and --tls-key, or --insecure if the network is trusted");
 	}
 	return listener_open(&s->listener, &addr, err);
 }
@@ -83,9 +86,9 @@ static int become_owner(const struct server_opts *o, struct err *err)
 			continue;
 		err_set(err, errno, "cannot read %s as user %u, whom %s belongs to: %s", needs[i],
 			(unsigned)getuid(), o->path, strerror(errno));
-		return err_hint(err,
-				"the server gives up being root: let that user read it, and enter "
-				"the directories that it is in");
+		return err_hint(
+			err,
+			"the server drops root: let that user read it, and enter its directories");
 	}
 	return 0;
 }

@@ -74,7 +74,7 @@ static inline void counter_add(_Atomic uint64_t *c, uint64_t n)
 	atomic_fetch_add_explicit(c, n, memory_order_relaxed);
 }
 
-/* --- mhd.c: libmicrohttpd, which parses requests and sends answers. It is loaded when a server
+/* --- mhd.c: libmicrohttpd, which parses requests and sends responses. It is loaded when a server
  * starts, not with the program: it brings in GnuTLS and nine more libraries, which every other
  * command would have to load, too. Release programs have it linked in. */
 
@@ -109,7 +109,7 @@ int mhd_load(struct mhd *m, bool with_tls, struct err *err);
 
 struct server {
 	/* Not changed after it accepts connections; tenants, access and live point to data with
-	 * locks of their own. */
+	 * separate locks. */
 	struct server_opts opts; /* with defaults filled in */
 	struct mhd mhd;
 	struct workers *workers; /* for queries */
@@ -127,7 +127,7 @@ struct server {
 	pthread_mutex_t daemons_lock;
 	VEC(struct MHD_Daemon *) daemons;
 
-	/* Any thread may call: each of these has a lock of its own. */
+	/* Any thread may call: each of these has a separate lock. */
 	struct connections connections;
 	struct rate rate;
 	struct peers peers; /* without tokens */
@@ -171,7 +171,7 @@ int workers_start(uint32_t threads, uint32_t max_waiting, void (*run)(void *work
 /* Returns false if the queue is full, or after workers_stop. */
 bool workers_put(struct workers *w, void *work);
 uint32_t workers_waiting(struct workers *w);
-/* Runs the queued work and stops; nothing can be added any more. NULL is fine in both. */
+/* Runs the queued work and stops; nothing more can be added. NULL is fine in both. */
 void workers_stop(struct workers *w);
 void workers_free(struct workers *w);
 

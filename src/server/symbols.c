@@ -1,3 +1,4 @@
+/* Stores uploaded tables, and names frames with them. */
 #include "server/symbols.h"
 
 #include "base/clock.h"
@@ -171,7 +172,7 @@ static int load(struct symbols *s, struct entry *e)
 	return 0;
 }
 
-/* Returns NULL if there is no table. The result is valid until the next call. */
+/* Returns NULL if no table exists. The result is valid until the next call. */
 static const struct symbol_table *table_of(struct symbols *s, const struct mapping *m)
 {
 	struct entry *e = m->build_id_len ? find(s, m->build_id, m->build_id_len) : NULL;
@@ -272,7 +273,7 @@ static int compare(struct symbols *s, const struct entry *e, const void *data, s
 	bool same = rc == 0 && b.len == n && memcmp(b.data, data, n) == 0;
 
 	buf_done(&b);
-	return same ? 0 : err_set(err, EEXIST, "there is another symbol table of this build id");
+	return same ? 0 : err_set(err, EEXIST, "another symbol table of this build id is stored");
 }
 
 static int make_room(struct symbols *s, uint64_t bytes, struct err *err)
@@ -280,7 +281,7 @@ static int make_room(struct symbols *s, uint64_t bytes, struct err *err)
 	const struct entry *e;
 
 	if (bytes > s->opts.disk_bytes)
-		return err_set(err, ENOSPC, "no room for a symbol table of %llu bytes",
+		return err_set(err, ENOSPC, "no space for a symbol table of %llu bytes",
 			       (unsigned long long)bytes);
 	while ((s->disk_bytes + bytes > s->opts.disk_bytes || s->all.n >= SYMBOLS_MAX) &&
 	       (e = used_longest_ago(s, false, NULL)))
@@ -338,7 +339,7 @@ int symbols_put(struct symbols *s, const uint8_t *id, size_t len, const void *da
 /* --- stored frames ---------------------------------------------------------------------------- */
 
 /* A table is applied to stored frames as soon as it is there, and again when the batches that came
- * beside it are stored. */
+ * next to it are stored. */
 static bool is_due(const struct entry *e, uint64_t now_ns)
 {
 	return e->file.is_new && !e->is_bad &&
@@ -418,7 +419,7 @@ static void note_named(struct symbols *s, uint64_t now_ns)
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct entry *e = &s->all.v[i];
-		/* Tables that came after the pass began wait for the next one. */
+		/* Tables that came after the pass started wait for the next one. */
 		if (!is_due(e, now_ns) || e->put_ns > now_ns)
 			continue;
 		e->was_named = true;

@@ -5,7 +5,7 @@
  *     DIR/symbols/BUILDID.new    the same, before all stored frames are named by it
  *     DIR/symbols/BUILDID.tmp    is being written
  *
- * Each tenant has a directory of its own, so its tables do not affect other tenants. The first
+ * Each tenant has a separate directory, so its tables do not affect other tenants. The first
  * table of a build id stays; a different one is refused. When there are more bytes than allowed,
  * the least recently used tables are deleted. Any thread may call. */
 #ifndef CRESSET_SERVER_SYMBOLS_H
@@ -21,7 +21,7 @@ struct profile;
 
 enum { SYMBOLS_MAX = 65536 }; /* tables */
 #define SYMBOLS_SETTLE_NS \
-	UINT64_C(60000000000) /* by then, batches that came beside a table are stored */
+	UINT64_C(60000000000) /* by then, batches that came next to a table are stored */
 
 struct store;
 struct symbols;

@@ -1,3 +1,4 @@
+/* Reads and writes the files of symbol tables. */
 #include "server/symbols_files.h"
 
 #include "base/fs.h"
@@ -139,7 +140,7 @@ int symbols_file_write(int dir, const struct symbols_file *f, const void *data, 
 	if (rc == 0)
 		return 0;
 	unlinkat(dir, tmp, 0);
-	return err_set(err, -rc, "cannot keep the symbol table: %s", strerror(-rc));
+	return err_set(err, -rc, "cannot store the symbol table: %s", strerror(-rc));
 }
 
 int symbols_file_read(int dir, const struct symbols_file *f, struct buf *out)

@@ -1,3 +1,4 @@
+/* Opens the store of each tenant. */
 #include "server/tenant.h"
 
 #include "base/clock.h"
@@ -112,7 +113,7 @@ static bool maintain(struct tenant *t)
 static int open_own(const struct tenants *t, struct tenant *one, struct err *err);
 static int start_ingest(struct tenant *one, struct err *err);
 
-/* Opens the store if there is room by now. Readers keep what they have; new ones get the store
+/* Opens the store if space is available by now. Readers keep what they have; new ones get the store
  * itself. */
 static void open_again(const struct tenants *t, struct tenant *one)
 {
@@ -131,7 +132,7 @@ static void open_again(const struct tenants *t, struct tenant *one)
 	if (rc < 0)
 		log_warn("%s; nothing can be added until it is started again", err.text);
 	else
-		log_info("%s: there is room again", one->dir);
+		log_info("%s: space is available again", one->dir);
 }
 
 static void pause_ms(struct tenants *t, int ms)
@@ -191,7 +192,7 @@ static void free_tenant(struct tenant *one)
 	free(one);
 }
 
-/* Opens the store, and the files beside it. */
+/* Opens the store, and the files next to it. */
 static int open_files(struct tenant *one, const struct store_opts *how,
 		      const struct symbols_opts *symbols, struct err *err)
 {
@@ -241,8 +242,8 @@ static int open_own_if_it_can(const struct tenants *t, struct tenant *one, struc
 	one->wants_own = true;
 	one->is_full = rc == -ENOSPC;
 	one->again_ns = clock_mono_ns() + FULL_AGAIN_NS;
-	log_warn("%s; what it has is shown, nothing can be added %s", err->text,
-		 one->is_full ? "until there is room" : "here");
+	log_warn("%s; it is read-only %s", err->text,
+		 one->is_full ? "until space is available" : "in this process");
 	*err = (struct err){ 0 };
 	return 0;
 }
@@ -309,9 +310,10 @@ int tenants_add(struct tenants *t, const char *name, struct err *err)
 	if (tenants_find(t, name))
 		return 0;
 	if (!t->first->dir)
-		return err_set(err, EINVAL, "a token is of tenant %s: there are none here", name);
+		return err_set(err, EINVAL, "a token has tenant %s, but this server has no tenants",
+			       name);
 	if (t->n == TENANTS_MAX)
-		return err_set(err, E2BIG, "there are more than %d tenants", TENANTS_MAX);
+		return err_set(err, E2BIG, "more than %d tenants", TENANTS_MAX);
 	int rc = t->opts->keep ? make_directory(t, err) : 0;
 	return rc ? rc : open_tenant(t, name, err);
 }

@@ -1,12 +1,12 @@
 /* server/tenant.h: the tenants whose data are served. Each tenant that tokens name has a directory
- * and a store of its own; without tokens there is only the tenant without a name.
+ * and a separate store; without tokens there is only the tenant without a name.
  *
  *     DIR                  the store of the tenant without a name
  *     DIR/tenants/NAME     that of another one
  *
  * A store is opened for writing once, and stays open: requests read views of it. One thread
  * maintains all stores. If the disk is too full to open a store for writing, its data are shown,
- * nothing can be added, and the thread opens it when there is room. */
+ * nothing can be added, and the thread opens it when space is available. */
 #ifndef CRESSET_SERVER_TENANT_H
 #define CRESSET_SERVER_TENANT_H
 
@@ -23,8 +23,8 @@ enum { TENANTS_MAX = 64, TENANT_NAME_MAX = 64 };
 /* What is served: a file in memory, or a store in a directory, which another process may be
  * writing.
  *
- * A query leases a source. For a store, each lease is a new view, with all data added meanwhile. A
- * file is one source that queries write strings into, so they take turns. */
+ * A query leases a source. For a store, each lease is a new view, with all data added in the
+ * meantime. A file is one source that queries write strings into, so they take turns. */
 struct data_source {
 	bool is_open;
 	const char *path;
@@ -45,7 +45,7 @@ struct tenant {
 	/* These are set later if the disk was full at first: each stays once it is not NULL; ingest
 	 * is the last. */
 	struct store *_Atomic own;       /* opened here for writing; NULL: none */
-	struct symbols *_Atomic symbols; /* NULL: none are kept */
+	struct symbols *_Atomic symbols; /* NULL: none are retained */
 	struct ingest *_Atomic ingest;   /* into its store; NULL: nothing can be added */
 	bool wants_own;       /* … and failed: another process writes it, or the disk is full */
 	_Atomic bool is_full; /* the disk is full */
@@ -62,9 +62,9 @@ int tenants_open(const struct server_opts *opts, uint32_t share, struct tenants 
 int tenants_add(struct tenants *t, const char *name, struct err *err);
 /* Returns NULL if it is not open. */
 struct tenant *tenants_find(struct tenants *t, const char *name);
-/* Commits and answers waiting batches; no more are accepted. */
+/* Commits and completes waiting batches; no more are accepted. */
 void tenants_stop_ingest(struct tenants *t);
-/* Nothing may use them any more. Acknowledged data are on the disk. NULL is fine. */
+/* Nothing may still use them. Acknowledged data are on the disk. NULL is fine. */
 void tenants_close(struct tenants *t);
 
 /* Returns the tenant without a name. */

@@ -1,3 +1,4 @@
+/* Parses the file of tokens, and checks tokens by their hash. */
 #include "server/tokens.h"
 
 #include "base/clock.h"
@@ -86,8 +87,7 @@ static int read_lines(const char *path, struct buf *text, struct tokens *out, st
 			continue;
 		if (out->n == TOKENS_MAX || !read_line(line, &t))
 			return err_set(err, EINVAL, "%s, line %zu: %s", path, number,
-				       out->n == TOKENS_MAX ? "too many tokens"
-							    : "this is no token");
+				       out->n == TOKENS_MAX ? "too many tokens" : "not a token");
 		vec_push(out, t);
 	}
 	return 0;
@@ -199,7 +199,7 @@ int token_create(const char *path, const struct token *wanted, struct buf *secre
 	if (rc == -ENOENT)
 		rc = 0;
 	if (rc == 0 && all.n == TOKENS_MAX)
-		rc = err_set(err, E2BIG, "%s has %d tokens: no more fit", path, TOKENS_MAX);
+		rc = err_set(err, E2BIG, "%s already has %d tokens, the maximum", path, TOKENS_MAX);
 	if (rc == 0)
 		rc = make_secret(&t, secret, err);
 	time_text(&created, (int64_t)(clock_wall_ns() / 1000000000 * 1000000000));

@@ -1,10 +1,10 @@
 /* server/tokens.h: access by a file of tokens.
  *
- *     ID SCOPES TENANT CREATED HASH NAME          one line each; '#' begins a comment
+ *     ID SCOPES TENANT CREATED HASH NAME          one line each; '#' starts a comment
  *     5f3a0c1b92d4 write,read - 2026-11-22T03:10:00Z 9f86d0…08 agent of db7
  *
  * A token has 256 random bits, so storing its plain SHA-256 is enough: the slow hashes used for
- * passwords protect against guessing, and 256 bits cannot be guessed. The id is the beginning of
+ * passwords protect against guessing, and 256 bits cannot be guessed. The id is the start of
  * the hash. */
 #ifndef CRESSET_SERVER_TOKENS_H
 #define CRESSET_SERVER_TOKENS_H
@@ -40,14 +40,14 @@ struct tokens {
 	size_t n, cap;
 };
 
-/* Returns -EINVAL with the line in err, or -ENOENT if there is no such file. */
+/* Returns -EINVAL with the line in err, or -ENOENT if no such file exists. */
 int tokens_load(const char *path, struct tokens *out, struct err *err);
 void tokens_done(struct tokens *t);
 
 /* Returns NULL if no token matches. Takes the same time for any secret. */
 const struct token *tokens_find(const struct tokens *t, const char *secret);
 
-/* Adds a token to the file, and creates the file if needed: mode 0600, written beside it and
+/* Adds a token to the file, and creates the file if needed: mode 0600, written next to it and
  * renamed. secret: the token, which is shown once. */
 int token_create(const char *path, const struct token *wanted, struct buf *secret, struct err *err);
 /* Returns -ENOENT if there is no token with this id. */

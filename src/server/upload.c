@@ -1,3 +1,4 @@
+/* Headers of an upload, and the response after its commit. */
 #include "server/upload.h"
 
 #include "base/clock.h"
@@ -36,19 +37,19 @@ static int take_sender(struct upload *a, struct err *err)
 	}
 	if (!sender_id_parse(h->agent, a->id)) {
 		id_of_address(a);
-		return err_set(err, EINVAL, "X-Cresset-Agent '%.60s' is no UUID", h->agent);
+		return err_set(err, EINVAL, "X-Cresset-Agent '%.60s' is not a UUID", h->agent);
 	}
 	a->news.is_agent = true;
 	if (parse_u64(h->sequence, &a->news.sequence) < 0 || !a->news.sequence ||
 	    a->news.sequence > INT64_MAX)
-		return err_set(err, EINVAL, "X-Cresset-Seq '%.60s' is no number from 1",
+		return err_set(err, EINVAL, "X-Cresset-Seq '%.60s' is not an integer of at least 1",
 			       h->sequence);
 	a->in.batch.sender = a->id;
 	a->in.batch.sequence = a->news.sequence;
 	return 0;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 static void keep_key(struct upload *a)
 {
@@ -71,7 +72,7 @@ static void done(struct upload *a)
 	struct request *r = a->r;
 	a->news.status = r->reply.status;
 	senders_note(&r->tenant->senders, &a->news);
-	if (a->news.status < 400) { /* before the answer: the next batch may use it as its base */
+	if (a->news.status < 400) { /* before the response: the next batch may use it as its base */
 		keep_key(a);
 		keep_stacks(a);
 	}
@@ -136,8 +137,7 @@ static void on_committed(struct ingest_batch *in)
 		a->expired = in->expired;
 		a->news.rejected += a->expired;
 		if (a->expired)
-			buf_addf(&a->why,
-				 "%s%llu samples and points are older than what is kept here",
+			buf_addf(&a->why, "%s%llu samples and points are older than the retention",
 				 a->why.len ? "; " : "", (unsigned long long)a->expired);
 		a->news.why = a->why.len ? buf_cstr(&a->why) : NULL;
 		a->reply(a);
@@ -152,11 +152,11 @@ static unsigned check_store(const struct tenant *t, struct err *err)
 	if (t->ingest)
 		return 0;
 	if (t->data.file) {
-		err_set(err, EPERM, "a file is served here: nothing can be added");
+		err_set(err, EPERM, "this server serves a file: nothing can be added");
 		return 403;
 	}
 	err_set(err, EBUSY, "%s: nothing can be added",
-		t->is_full ? "the disk is full" : "the store is only read here");
+		t->is_full ? "the disk is full" : "the store is read-only in this process");
 	return t->wants_own ? 503 : 403;
 }
 
@@ -194,10 +194,10 @@ bool upload_unpack(struct upload *a)
 	if (!r->heads.base)
 		return true;
 	if (parse_u64(r->heads.base, &base) < 0) {
-		err_set(&err, EINVAL, "X-Cresset-Base '%.60s' is no number", r->heads.base);
+		err_set(&err, EINVAL, "X-Cresset-Base '%.60s' is not a number", r->heads.base);
 		status = 400;
 	} else if (!senders_key(&r->tenant->senders, a->id, base, &key)) {
-		err_set(&err, ENOENT, "batch %llu is not here any more: send the whole",
+		err_set(&err, ENOENT, "base batch %llu is gone: resend in full",
 			(unsigned long long)base);
 		status = 412;
 	} else {

@@ -1,9 +1,9 @@
-/* server/upload.h: a request that brings a batch: its sender, its content, and the answer once it
+/* server/upload.h: a request that brings a batch: its sender, its content, and the response once it
  * is on the disk.
  *
  *     upload_new(r)            the sender, and whether anything can be added here
  *     …fills in.batch.p, points, news, and reply…
- *     upload_commit(a)         the answer comes later, from the thread that commits
+ *     upload_commit(a)         the response follows later, from the thread that commits
  *
  * A sender identifies itself with X-Cresset-Agent, a UUID, and numbers batches with X-Cresset-Seq,
  * from 1: each number counts once. A request has both headers or neither. X-Cresset-Base is the
@@ -24,8 +24,8 @@ struct upload {
 	uint8_t id[SENDER_ID_BYTES];
 	char address[SENDER_NAME_MAX];
 	struct metric_samples points;
-	uint64_t rejected;               /* as the answer counts: profiles, or points */
-	uint64_t expired;                /* samples and points older than the store keeps */
+	uint64_t rejected;               /* as the response counts: profiles, or points */
+	uint64_t expired;                /* samples and points older than the store retains */
 	struct buf why;                  /* why a part was rejected */
 	bool may_be_key;                 /* later ones may be compressed against it */
 	void (*reply)(struct upload *a); /* called when it is on the disk */
@@ -35,7 +35,7 @@ struct upload {
 	struct sender_stacks_use known;
 };
 
-/* Allocated in r's arena. Returns NULL if the request was answered. */
+/* Allocated in r's arena. Returns NULL if the request was served. */
 struct upload *upload_new(struct request *r);
 /* Refuses the request with err. */
 void upload_refuse(struct upload *a, unsigned status, const struct err *err);

@@ -1,3 +1,4 @@
+/* A pool of threads with a queue. */
 #include "server/server_state.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Verifies each kind of file by its checksums. */
 #include "store/check.h"
 
 #include "base/clock.h"
@@ -107,7 +108,7 @@ static int check_part(const char *path, struct store_file_check *f)
 	return rc;
 }
 
-/* Skips a file deleted meanwhile (-ENOENT). */
+/* Skips a file deleted in the meantime (-ENOENT). */
 static void add_part(struct store_check *c, const char *dir, const char *name, int64_t day_ns)
 {
 	char *path = xasprintf("%s/p/%s", dir, name), *detail = store_detail_path(path);
@@ -153,7 +154,7 @@ static void check_parts(struct store_check *c, const char *dir)
 }
 
 /* Counts the rows that opening the store would skip. If it does not open, the check of some file
- * says why. */
+ * states why. */
 static void check_replay(struct store_check *c, const char *dir)
 {
 	const struct store_opts how = { .read_only = true };
@@ -204,7 +205,7 @@ int store_check(const char *dir, struct store_check *out, struct err *err)
 	struct store_check c = { .kept.from_ns = INT64_MIN };
 
 	if (!is_store(dir))
-		return err_set(err, ENOENT, "%s: there is no store", dir);
+		return err_set(err, ENOENT, "%s: no store", dir);
 	store_check_modes(dir, &c.modes);
 	check_one(&c, dir, "inbox.db", check_inbox);
 	check_one(&c, dir, "meta.db", check_catalog);

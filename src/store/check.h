@@ -1,5 +1,5 @@
 /* store/check.h: verifies the files of a store and reports their contents. Reads everything and
- * changes nothing. It may run beside a writer: each file is checked in a consistent state. */
+ * changes nothing. It may run next to a writer: each file is checked in a consistent state. */
 #ifndef CRESSET_STORE_CHECK_H
 #define CRESSET_STORE_CHECK_H
 

@@ -1,3 +1,4 @@
+/* File modes of a store. */
 #include "store/check.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Opens a store, replays the inbox, and closes it. */
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
@@ -52,7 +53,7 @@ static struct store_opts with_defaults(const struct store_opts *given)
 	return o;
 }
 
-/* Syncs an existing directory, too: its creator may have crashed before the sync. */
+/* Syncs an existing directory as well: its creator may have crashed before the sync. */
 static int make_dir(const char *path, struct err *err)
 {
 	if (mkdir(path, 0750) && errno != EEXIST)
@@ -82,7 +83,7 @@ static int busy(const struct store *s, struct err *err)
 	pid[n > 0 ? n : 0] = '\0';
 	err_set(err, EBUSY, "%s: another process writes this store%s%s", s->dir,
 		*pid ? ": pid " : "", pid);
-	return err_hint(err, "it can be read meanwhile");
+	return err_hint(err, "reading it is possible");
 }
 
 static int take_lock(struct store *s, struct err *err)
@@ -488,7 +489,7 @@ int store_ingest(struct store *s, const struct store_batch *batches, size_t n, b
 	return rc;
 }
 
-/* Writes names at once, as no batch in the inbox has them. */
+/* Writes names at the same time, as no batch in the inbox has them. */
 int store_add_names(struct store *s, const struct profile *p, struct err *err)
 {
 	struct err local;
@@ -516,7 +517,7 @@ static int change_pin(struct store *s, const struct store_pin *pin,
 
 	err = err ? err : &local;
 	if (pin->from_ns >= pin->to_ns)
-		return err_set(err, EINVAL, "a range ends after it begins");
+		return err_set(err, EINVAL, "a range must end after its start");
 	if (s->opts.read_only)
 		return err_set(err, EROFS, "%s: nothing can be written", s->dir);
 	store_lock(s);
@@ -558,8 +559,8 @@ static bool part_news(struct store *s, struct err *words)
 		if (sp->is_said || !store_part_is_left_out(sp))
 			continue;
 		sp->is_said = true;
-		err_set(words, EBADMSG, "%s: cannot be read, answers go without it", sp->path);
-		err_hint(words, "cresset doctor --data %s says why", s->dir);
+		err_set(words, EBADMSG, "%s: unreadable, skipped by queries", sp->path);
+		err_hint(words, "for the reason: cresset doctor --data %s", s->dir);
 		return true;
 	}
 	return false;

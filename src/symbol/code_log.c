@@ -1,3 +1,4 @@
+/* Follows a growing file, with its position and names by address. */
 #include "symbol/code_log.h"
 
 #include "base/buf.h"
@@ -16,7 +17,7 @@ enum {
 	BLOCK_BYTES = 64 << 10, /* of a perf map */
 	BLOCK_EVENTS = 256,     /* of a jitdump, which is mostly code */
 	BLOCK_PARTS = 6,
-	KNOWN_MAX = 16384, /* cached answers */
+	KNOWN_MAX = 16384, /* cached results */
 	KNOWN_MAX_NAMES_BYTES = 1 << 20,
 	MOVES_MAX = 65536, /* loads in which the origin of a move is searched */
 	MARK_BYTES = 256,  /* at the start, and before the end of what was read */
@@ -31,7 +32,7 @@ struct code_block {
 	uint32_t n_events, n_parts;
 	struct code_part parts[BLOCK_PARTS];
 };
-/* An answer, valid for times in [from_ns, until_ns) given the file up to `upto`. */
+/* A response, valid for times in [from_ns, until_ns) given the file up to `upto`. */
 struct known {
 	uint64_t addr, start, size, from_ns, until_ns, upto;
 	uint32_t name, len; /* in names */
@@ -316,7 +317,7 @@ int code_log_read(struct code_log *l, int fd, bool is_last, struct err *err)
 	return rc;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 static uint64_t asked_ns(const struct code_log *l, const struct code_ask *a)
 {
@@ -430,7 +431,7 @@ static bool block_is_wanted(const struct code_log *l, size_t block)
 	return false;
 }
 
-/* Without times, an answer from a later block is final. */
+/* Without times, a response from a later block is final. */
 static void drop_found(struct code_log *l)
 {
 	size_t n = 0;
@@ -546,7 +547,7 @@ static bool look_at_new(struct code_log *l, size_t n, uint64_t end_ns)
 		if (k->upto >= l->scan.at)
 			continue;
 		from = k->upto < from ? k->upto : from;
-		/* Events from upto on are later, so any code found is newer than the answer. */
+		/* Events from upto on are later, so any code found is newer than the response. */
 		l->is_found.v[i] = false;
 		want(l, i);
 	}

@@ -1,8 +1,8 @@
 /* symbol/code_log.h: names of generated code, from the file to which its compiler appends: a perf
  * map or a jitdump.
  *
- * Only appended data are read, and names are not kept in memory. For each block of the file only
- * the address ranges it mentions are kept,
+ * Only appended data are read, and names are not retained in memory. For each block of the file
+ * only the address ranges it mentions are retained,
  *
  *     file   |-- 64 KiB --|-- 64 KiB --|-- …            perf map; of a jitdump: 256 records
  *     block    ≤ 6 ranges   ≤ 6 ranges                  112 bytes each

@@ -1,3 +1,4 @@
+/* Parses lines and records of both forms. */
 #include "symbol/code_scan.h"
 
 #include "symbol/code_log.h"

@@ -43,7 +43,7 @@ int code_scan_map(struct code_scan *s, uint64_t end, bool is_last, struct err *e
 /* Scans at most max records. */
 int code_scan_dump(struct code_scan *s, uint64_t end, uint64_t max, struct err *err);
 
-/* Reads the header of a jitdump. *begin: start of its records; *has_times: times are
+/* Reads the header of a jitdump. *start: start of its records; *has_times: times are
  * CLOCK_MONOTONIC. */
 int code_dump_header(int fd, uint64_t *begin, bool *has_times, struct err *err);
 

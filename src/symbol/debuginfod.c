@@ -1,3 +1,4 @@
+/* Fetches a debug file, and verifies its build id. */
 #include "symbol/debuginfod.h"
 
 #include "base/buf.h"
@@ -141,18 +142,17 @@ static int download(struct debuginfod *d, const struct server *s, const uint8_t 
 	struct cache_file f;
 	int rc = cache_file_create(d->opts.cache_dir, build_id, len, FOUND, &f);
 	if (rc < 0)
-		return err_set(err, -rc, "cannot keep a debug file: %s", strerror(-rc));
+		return err_set(err, -rc, "cannot store a debug file: %s", strerror(-rc));
 	rc = fetch(d, s, build_id, len, f.fd, err);
 	if (rc == 0 && !fits(f.fd, build_id, len))
-		rc = err_set(err, EBADMSG, "%s: the answer is not the file that was asked for",
-			     s->url);
+		rc = err_set(err, EBADMSG, "%s: the response is not the requested file", s->url);
 	if (rc) {
 		cache_file_abort(&f);
 		return rc;
 	}
 	d->stats.downloaded++;
 	rc = cache_file_commit(&f, true);
-	return rc ? err_set(err, -rc, "cannot keep a debug file: %s", strerror(-rc)) : 0;
+	return rc ? err_set(err, -rc, "cannot store a debug file: %s", strerror(-rc)) : 0;
 }
 
 static void note_failure(struct debuginfod *d, struct server *s, const struct err *err)

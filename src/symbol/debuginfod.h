@@ -44,7 +44,7 @@ struct debuginfod *debuginfod_new(const struct debuginfod_opts *opts);
 void debuginfod_free(struct debuginfod *d); /* NULL is fine */
 
 /* Returns an open descriptor, which the caller owns, of the debug file with this build id, from the
- * cache or a server; -1 if there is none. */
+ * cache or a server; -1 if none exists. */
 int debuginfod_find(struct debuginfod *d, const uint8_t *build_id, size_t len);
 
 /* Does the same from the cache only. */

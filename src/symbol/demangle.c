@@ -42,7 +42,7 @@ struct demangled {
 };
 
 /* The library's callback: appends text, or jumps out when it gets too long. The library offers no
- * other way to stop it; the jump leaks nothing if the library keeps its data on the stack. */
+ * other way to stop it; the jump leaks nothing if the library retains its data on the stack. */
 static void demangled_add(const char *text, size_t len, void *demangled)
 {
 	struct demangled *d = demangled;

@@ -1,3 +1,4 @@
+/* Reads and writes the file of a build id. */
 #include "symbol/disk_cache.h"
 
 #include "base/cache_dir.h"
@@ -23,7 +24,7 @@ struct disk_cache {
 	struct buf bytes;
 	struct names_file kept; /* in bytes */
 	struct names_maker made;
-	struct symbol_source *source; /* NULL until needed, or if there is none */
+	struct symbol_source *source; /* NULL until needed, or if none exists */
 	int source_rc;
 	bool tried;
 };
@@ -55,7 +56,7 @@ static bool has_all(const struct names_file *f, const struct witnesses *w)
 	return true;
 }
 
-/* Loads the current file; returns false if there is none that is still valid. */
+/* Loads the current file; returns false if none exists that is still valid. */
 static bool load(const struct disk_cache *c, const struct witnesses *w, struct buf *bytes,
 		 struct names_file *out)
 {

@@ -1,11 +1,11 @@
-/* symbol/disk_cache.h: a symbol source that caches the answers of another one on disk: a second
+/* symbol/disk_cache.h: a symbol source that caches the responses of another one on disk: a second
  * recording names its frames without reading symbol tables. One file per ELF file (names_file.h)
  * in a directory of base/cache_dir.h, named by its build id and a hash of its stat data: another
  * file could fake a build id and supply false names.
  *
  * Cached names are valid only until a better source appears. So the caller provides *witnesses*:
  * hashes of the further files that names would come from now. If one of them is not recorded in
- * the cache file, the cache file is made again; if one is gone, the names it gave are kept. */
+ * the cache file, the cache file is made again; if one is gone, the names it gave are retained. */
 #ifndef CRESSET_SYMBOL_DISK_CACHE_H
 #define CRESSET_SYMBOL_DISK_CACHE_H
 
@@ -24,7 +24,7 @@ struct disk_cache_opts {
 	const uint8_t *build_id;
 	size_t build_id_len;
 	/* Returns the current witnesses, at most DISK_CACHE_MAX_WITNESSES. Called when the source
-	 * is opened, and when its answers are written to disk (`saving`). */
+	 * is opened, and when its responses are written to disk (`saving`). */
 	size_t (*witnesses)(void *ctx, bool saving, uint64_t *out);
 	/* Opens the source itself, at the first address that is not cached. Returns 0, or -errno as
 	 * symbol_open_elf. */

@@ -1,3 +1,4 @@
+/* Compresses the names with zstd, and looks up addresses. */
 #include "symbol/kallsyms.h"
 
 #include "base/arena.h"
@@ -190,7 +191,7 @@ static int kallsyms_compare(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Sorts the symbols, keeps one function per address and sets sizes. */
+/* Sorts the symbols, retains one function per address and sets sizes. */
 static void kallsyms_build(struct kallsyms *k)
 {
 	struct kallsyms_symbol *v = k->symbols.v;
@@ -321,7 +322,7 @@ static bool next_entry(struct cur *c, struct entry *e)
 	return cur_take(c, strnlen(e->name, cur_left(c)) + 1) != NULL;
 }
 
-/* Finds the last function that begins at or before addr. */
+/* Finds the last function that starts at or before addr. */
 static bool find_entry(struct kernel_table *t, uint64_t addr, struct entry *out)
 {
 	size_t after = vec_upper(&t->blocks, first, addr);

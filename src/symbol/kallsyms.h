@@ -1,6 +1,6 @@
 /* symbol/kallsyms.h: the functions of /proc/kallsyms, compressed, for a process that names kernel
  * frames continuously. Reading the text costs 50 to 200 ms of CPU time and 8 MB of memory each
- * time; the table is kept and takes a sixth of the text (0.9 MB of 5.4 MB).
+ * time; the table is retained and takes a sixth of the text (0.9 MB of 5.4 MB).
  *
  *     blocks, by address     first address, position in `packed`
  *     packed                 each block separately, zstd: KERNEL_TABLE_BLOCK functions

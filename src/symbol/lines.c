@@ -1,3 +1,4 @@
+/* Reads windows, and splits them at line ends. */
 #include "symbol/lines.h"
 
 #include "base/parse.h"

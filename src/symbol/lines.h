@@ -24,7 +24,7 @@ struct lines { /* .fd set, the rest zero, at the start */
 int lines_next(struct lines *l, char **line, size_t *len, struct err *err);
 
 /* Reads the hexadecimal number at *p, with or without 0x, and moves *p past it. Returns false, with
- * *p unchanged, if there is none or it has more than 64 bits. */
+ * *p unchanged, if none exists or it has more than 64 bits. */
 bool hex_take(char **p, uint64_t *value);
 
 #endif

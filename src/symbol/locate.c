@@ -1,3 +1,4 @@
+/* Paths of debug files below a root. */
 #include "symbol/symbol.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* A table of made names by offset. */
 #include "symbol/name_cache.h"
 
 #include "base/buf.h"

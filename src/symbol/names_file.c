@@ -1,3 +1,4 @@
+/* Encodes and verifies cache files. */
 #include "symbol/names_file.h"
 
 #include "base/hash.h"
@@ -246,7 +247,7 @@ static int by_offset(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Of several entries with one offset the first is kept. */
+/* Of several entries with one offset the first is retained. */
 static void sort_entries(struct names_maker *m)
 {
 	size_t n = 0;

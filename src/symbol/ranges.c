@@ -1,3 +1,4 @@
+/* A sorted list in which new ranges overwrite old ones. */
 #include "symbol/ranges.h"
 
 #include "base/search.h"
@@ -48,12 +49,12 @@ static size_t ranges_piece(const struct ranges *r, uint64_t addr)
 }
 
 /* State while painting layers: full pieces are skipped by a disjoint-set forest whose roots are the
- * pieces with room for more layers. */
+ * pieces with space for more layers. */
 struct painter {
 	struct ranges *ranges;
 	uint32_t *bottom; /* oldest layer of each piece so far */
-	uint32_t *next;   /* first piece at or after this one that may still have room */
-	uint8_t *room;    /* layers for which each piece has room */
+	uint32_t *next;   /* first piece at or after this one that may still have space */
+	uint8_t *room;    /* layers for which each piece has space */
 };
 
 static uint32_t painter_open_piece(struct painter *p, uint32_t piece)

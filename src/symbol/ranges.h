@@ -39,7 +39,8 @@ void ranges_done(struct ranges *r);
  * larger. */
 bool ranges_add(struct ranges *r, uint64_t start, uint64_t size, uint32_t name);
 
-/* Call once, after the last ranges_add. Keeps the newest `depth` ranges of each piece. At most 2^31
+/* Call once, after the last ranges_add. Retains the newest `depth` ranges of each piece. At most
+ * 2^31
  * - 1 ranges. */
 void ranges_build(struct ranges *r, unsigned depth);
 

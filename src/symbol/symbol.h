@@ -2,7 +2,7 @@
  * process: further files (separate debug files) are requested through one callback that returns an
  * open descriptor, so this can run in a sandbox.
  *
- * A symbol_source answers lookups for one object; each kind of object has a file: elf.c (with
+ * A symbol_source serves lookups for one object; each kind of object has a file: elf.c (with
  * .gnu_debugdata, separate debug files and DWARF), kallsyms.c, code_names.c (perf maps, jitdumps).
  * Names are returned demangled, together with the linkage name.
  *
@@ -42,20 +42,20 @@ struct symbol_edges {
 struct symbol_source;
 struct symbol_source_ops {
 	/* Finds the symbol that covers addr (each opener defines what an address is). Returns false
-	 * if there is none. */
+	 * if none exists. */
 	bool (*lookup)(struct symbol_source *s, uint64_t addr, struct symbol *out);
 	void (*close)(struct symbol_source *s);
 	/* See symbol_lines. NULL for sources without lines. */
 	uint32_t (*lines)(struct symbol_source *s, uint64_t addr, struct symbol_line *out,
 			  uint32_t max);
-	/* Appends every address at which the answer of lookup may change, in no order, possibly
+	/* Appends every address at which the response of lookup may change, in no order, possibly
 	 * repeated. NULL if the source does not support it. */
 	void (*edges)(struct symbol_source *s, struct symbol_edges *out);
 };
 /* Embedded first in each kind's struct. */
 struct symbol_source {
 	const struct symbol_source_ops *ops;
-	/* Origin of the names; if a source has several, that of the last answer: ".gopclntab",
+	/* Origin of the names; if a source has several, that of the last result: ".gopclntab",
 	 * "DWARF", ".symtab", "debug file", ".gnu_debugdata", ".dynsym", "kallsyms", "perf map",
 	 * "jitdump". */
 	const char *origin;
@@ -67,7 +67,7 @@ static inline bool symbol_lookup(struct symbol_source *s, uint64_t addr, struct 
 	return s->ops->lookup(s, addr, out);
 }
 /* Writes the functions at addr, innermost first: each was inlined into the next one. Returns their
- * number, at most max (the outermost are truncated); 0 if there is none. */
+ * number, at most max (the outermost are truncated); 0 if none exists. */
 static inline uint32_t symbol_lines(struct symbol_source *s, uint64_t addr, struct symbol_line *out,
 				    uint32_t max)
 {
@@ -123,7 +123,7 @@ int symbol_open_elf(int fd, debug_locate_fn *locate, void *ctx, struct symbol_so
 
 /* Opens text in the format of /proc/kallsyms. Addresses are kernel addresses. Absolute and data
  * symbols are left out; of several at one address the global one with the shortest name wins.
- * -EPERM if all addresses are zero (kptr_restrict), -ENODATA if there is no function. */
+ * -EPERM if all addresses are zero (kptr_restrict), -ENODATA if no function exists. */
 int symbol_open_kallsyms(int fd, struct symbol_source **out, struct err *err);
 
 /* Opens a perf-PID.map ("START SIZE NAME", hex). Addresses are run-time addresses; a later entry
@@ -145,7 +145,7 @@ void symbol_jitdump_at(struct symbol_source *s, uint64_t time_ns);
 char *symbol_demangle(const char *name);
 
 /* Reads the NT_GNU_BUILD_ID (not Go's own) of the ELF file at fd, through PT_NOTE, so also without
- * section headers. Returns its length (truncated to size), 0 if it has none or one that identifies
+ * section headers. Returns its length (truncated to size), 0 if it lacks one or one that identifies
  * nothing (build_id_is_valid), -ENOEXEC if fd is no ELF file. */
 int elf_build_id(int fd, uint8_t *id, size_t size);
 
@@ -171,7 +171,7 @@ size_t elf_own_build_id(uint8_t *id, size_t size);
  *     NAME                                         the .gnu_debugaltlink (relative to DIR if it
  *     /usr/lib/debug/DIR/NAME                      is not absolute), after the build id
  *     COMPDIR/NAME                                 a .dwo, where the compiler put it;
- *     DIR/NAME                                     by its file name, beside the binary
+ *     DIR/NAME                                     by its file name, next to the binary
  *     BINARY.dwp
  *
  * The names come from the watched program, so symbolic links and ".." are resolved as if root were

@@ -1,3 +1,4 @@
+/* Makes a symbol table from a Go table, debug information or ELF symbols. */
 #include "symbol/symbol_table.h"
 
 #include "base/clock.h"
@@ -78,7 +79,7 @@ static int collect(struct making *m, struct err *err)
 	bool too_many;
 
 	if (!m->source->ops->edges)
-		return err_set(err, ENODATA, "a file that does not tell its functions");
+		return err_set(err, ENODATA, "a file without function symbols");
 	m->source->ops->edges(m->source, &edges);
 	too_many = edges.n > 2 * SYMBOL_TABLE_MAX_RANGES;
 	if (edges.n && !too_many)

@@ -1,3 +1,4 @@
+/* Decodes and verifies a symbol table. */
 #include "symbol/symbol_table.h"
 
 #include "base/mem.h"
@@ -33,7 +34,8 @@ static int unpack(const void *data, size_t len, struct buf *out, struct err *err
 	if (len > SYMBOL_TABLE_MAX_PACKED || n > SYMBOL_TABLE_MAX_BYTES)
 		return err_set(err, EFBIG, "the symbol table is too large");
 	if (n == 0)
-		return err_set(err, EBADMSG, "no symbol table: no zstd frame that tells its size");
+		return err_set(err, EBADMSG,
+			       "not a symbol table: no zstd frame with a content size");
 	buf_reserve(out, n);
 	size_t got = ZSTD_decompress(out->data, n, data, len);
 	if (ZSTD_isError(got) || got != n)

@@ -1,3 +1,4 @@
+/* The main loop of cresset top: data, keys and redraws. */
 #include "tui/screen.h"
 
 #include "base/clock.h"

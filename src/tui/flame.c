@@ -1,3 +1,4 @@
+/* Lays out boxes in characters, and draws them. */
 #include "tui/flame.h"
 
 #include "base/hash.h"

@@ -31,7 +31,7 @@ struct flame_place {
 	const struct match *match; /* NULL: nothing is marked */
 };
 
-/* Keeps zoom and selection in the new tree, or moves them to their nearest ancestors there. */
+/* Retains zoom and selection in the new tree, or moves them to their nearest ancestors there. */
 void flame_set_tree(struct flame *f, const struct tree *t);
 void flame_done(struct flame *f);
 

@@ -1,3 +1,4 @@
+/* Sums by function over the scope. */
 #include "tui/scan.h"
 
 #include "profile/sum.h"

@@ -1,3 +1,4 @@
+/* Cells, text with clipping, and styles. */
 #include "tui/grid.h"
 
 #include "base/escape.h"

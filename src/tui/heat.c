@@ -1,3 +1,4 @@
+/* The heatmap tab. */
 #include "tui/scan.h"
 
 #include "format/common/heat_scale.h"

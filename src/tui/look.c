@@ -1,3 +1,4 @@
+/* Builds filters and a scope. */
 #include "tui/look.h"
 
 #include "base/buf.h"

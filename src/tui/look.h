@@ -36,8 +36,8 @@ int look_tree(const struct look *l, struct tree **out, struct err *err);
 int look_profile(const struct look *l, struct profile **out, struct tree_opts *tree,
 		 struct err *err);
 
-/* Returns the type with this name or, if is_prefix, the first whose name begins with it; UINT32_MAX
- * if there is none. */
+/* Returns the type with this name or, if is_prefix, the first whose name starts with it; UINT32_MAX
+ * if none exists. */
 uint32_t look_find_type(struct source *s, const char *name, bool is_prefix);
 /* Returns the type's name, or "" if the catalog does not have the type. */
 const char *look_type_name(const struct look *l);

@@ -1,3 +1,4 @@
+/* Compiles the filter text. */
 #include "tui/match.h"
 
 #include "base/buf.h"

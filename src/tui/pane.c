@@ -1,3 +1,4 @@
+/* The table of tabs, and building the current one. */
 #include "tui/pane.h"
 
 #include "format/common/value.h"
@@ -133,7 +134,7 @@ void pane_expand(struct pane *p, const char *function)
 	p->table.expanded = tui_table_text(&p->table, function);
 	add_callers(p, callers);
 	if (!p->table.lines.n)
-		vec_push(&p->table.lines, "nobody calls it: it is where stacks begin");
+		vec_push(&p->table.lines, "no callers: stacks start here");
 	tree_free(callers);
 	tree_free(callees);
 }

@@ -41,8 +41,8 @@ struct view {
 extern const struct view views[];
 extern const int views_n;
 
-/* Rebuilds the pane. The previous content is freed, also on failure. The selection is kept where
- * possible. */
+/* Rebuilds the pane. The previous content is freed, also on failure. The selection is retained
+ * where possible. */
 int pane_make(struct pane *p, const struct view *v, const struct look *l, struct err *err);
 /* Shows the callers of a function in rows below its own. NULL removes them. */
 void pane_expand(struct pane *p, const char *function);

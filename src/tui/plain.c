@@ -1,3 +1,4 @@
+/* Writes the tables as text or JSON. */
 #include "tui/plain.h"
 
 #include "base/buf.h"

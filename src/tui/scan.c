@@ -1,3 +1,4 @@
+/* Reads samples once, and sums by key. */
 #include "tui/scan.h"
 
 #include "format/common/value.h"
@@ -123,7 +124,7 @@ void scan_done(struct scan *s)
 
 /* --- processes and threads ------------------------------------------------------------------- */
 
-/* Tasks with unknown ids are told apart by name. */
+/* Tasks with unknown ids are distinguished by name. */
 static uint64_t task_key(const struct scanning *s, const struct source_row *r)
 {
 	const struct series_names *n = &s->names[r->series];

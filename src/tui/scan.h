@@ -116,7 +116,7 @@ struct function_sums {                /* zeroed = empty */
 
 /* Rebuilds out; the previous content is freed. Call function_sums_done also on failure. */
 int function_sums_make(struct function_sums *out, const struct look *l, struct err *err);
-/* Empties f but keeps its memory. */
+/* Empties f but retains its memory. */
 void function_sums_clear(struct function_sums *f);
 void function_sums_done(struct function_sums *f);
 

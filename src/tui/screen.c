@@ -1,3 +1,4 @@
+/* ncurses: colours, keys, mouse and size. */
 #define NCURSES_WIDECHAR 1
 #include "tui/screen.h"
 
@@ -74,12 +75,11 @@ int screen_open(struct screen **out, bool wants_colour, struct err *err)
 	const char *term = getenv("TERM");
 	int status;
 	if (!term || setupterm(term, STDOUT_FILENO, &status) != OK)
-		return err_set(err, ENODEV, "the terminal '%s' is not known here",
-			       term ? term : "");
+		return err_set(err, ENODEV, "unknown terminal '%s'", term ? term : "");
 	bool can_move = cursor_address != NULL;
 	del_curterm(cur_term);
 	if (!can_move)
-		return err_set(err, ENODEV, "the terminal '%s' cannot be drawn on", term);
+		return err_set(err, ENODEV, "the terminal '%s' is not supported", term);
 	struct screen *s = xcalloc(1, sizeof *s);
 	s->curses = open_direct(term);
 	if (!s->curses)

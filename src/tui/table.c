@@ -1,3 +1,4 @@
+/* Sorts, filters and draws rows. */
 #include "tui/table.h"
 
 #include "base/fmt.h"

@@ -51,7 +51,7 @@ struct tui_table {
 	VEC(const char *) lines;
 };
 
-/* Removes all rows but keeps their memory. */
+/* Removes all rows but retains their memory. */
 void tui_table_clear(struct tui_table *t);
 void tui_table_done(struct tui_table *t);
 struct row *tui_table_add(struct tui_table *t);

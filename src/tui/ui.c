@@ -1,3 +1,4 @@
+/* Draws the screen, and the help. */
 #include "tui/ui.h"
 
 #include "format/common/format.h"
@@ -20,26 +21,26 @@
 /* --- the help screen --- */
 
 static const char *const help_lines[] = {
-	"1 … 7, Tab    the tabs, from left to right; a click does it, too",
+	"1 … 7, Tab    tabs, from left to right; or click",
 	"arrows, PgUp, PgDn, Home, End    move; in the flame graph left and right are neighbours,",
 	"              up is the caller, down the widest callee",
-	"Enter         into a process or thread: only its samples; into a function: the flame "
+	"Enter         process or thread: show only its samples; function: the flame "
 	"graph",
-	"              of the stacks that have it; into a box of the flame graph",
+	"              of the stacks that contain it; box of the flame graph: zoom in",
 	"Esc           back",
-	"/             filter by name: a part of it, or /regex/; in the flame graph it marks. "
+	"/             filter by name: a substring, or /regex/; marks boxes in the flame graph. "
 	"Empty: all",
-	"s             sort by the next column; a click on a head sorts by that one",
-	"e             who calls the selected function, below it; again: not any more",
-	"p             the next type of profile: cpu, off-cpu …",
-	"k             kernel frames off and on",
-	"space         pause and go on",
-	"z             only the last interval counts, again: all of the window",
-	"r             forget what was so far",
-	"w             write what is looked at to a file: .cresset .folded .svg .pb.gz …",
-	"h ?           this; any key ends it        q  quit",
+	"s             sort by the next column; or click on a column head",
+	"e             show or hide the callers of the selected function",
+	"p             next profile type: cpu, off-cpu …",
+	"k             hide or show kernel frames",
+	"space         pause or resume",
+	"z             switch between the last interval and the whole window",
+	"r             clear all data",
+	"w             write the current view to a file: .cresset .folded .svg .pb.gz …",
+	"h ?           this help; any key closes it        q  quit",
 	"",
-	"self: in a function's own code. total: with what it called, recursion counted once.",
+	"self: in a function's own code. total: including callees, recursion counted once.",
 	"CPUs: | in programs, # in the kernel, ~ waiting for a disk.",
 };
 
@@ -65,7 +66,7 @@ static void ui_draw_zooms(struct ui *ui, int y)
 	struct buf b = { 0 };
 	bold.attrs = GRID_BOLD;
 	if (ui->is_paused)
-		buf_adds(&b, "PAUSED, space goes on  ");
+		buf_adds(&b, "PAUSED, space resumes  ");
 	for (size_t i = 0; i < ui->zooms.n; i++) {
 		const struct ui_zoom *z = &ui->zooms.v[i];
 		buf_adds(&b, i == 0 ? "in " : " > ");
@@ -139,7 +140,7 @@ static uint32_t chosen_type(const struct ui *ui, struct source *s)
 	uint32_t others, type = UINT32_MAX;
 	if (*ui->type)
 		type = look_find_type(s, ui->type, false);
-	else if (ui->feed->goes_on) /* even if another type came first */
+	else if (ui->feed->goes_on) /* even if another type arrived first */
 		type = look_find_type(s, "cpu", false);
 	return type != UINT32_MAX ? type : query_pick_type(s->ops->catalog(s), NULL, &others);
 }
@@ -289,7 +290,7 @@ int ui_write(struct ui *ui, const char *path, struct err *err)
 	if (!f || !f->write)
 		return err_set(err, EINVAL, "no output format has the ending of '%s'", path);
 	if (!ui_look(ui, &views[ui->tab], &look))
-		return err_set(err, ENODATA, "there is nothing to write");
+		return err_set(err, ENODATA, "nothing to write");
 	int rc = look_profile(&look, &p, &opts.tree, err);
 	if (rc == 0)
 		rc = format_write_file(f, p, &opts, path, err);
@@ -333,8 +334,8 @@ static void draw_table(struct ui *ui, const struct ui_places *places)
 	if (!ui->pane.table.shown.n)
 		grid_put(&ui->grid, places->body_y + 2, 2, ui->grid.cols - 4, GRID_PLAIN,
 			 ui->pane.table.rows.n
-				 ? "No name here matches the filter: / and Enter take it away."
-				 : "Nothing was seen yet.");
+				 ? "No name matches the filter; / and Enter remove it."
+				 : "No data yet.");
 }
 
 /* Describes the selected box. */
@@ -440,7 +441,7 @@ void ui_draw(struct ui *ui)
 		ui_draw_help(ui, &places);
 	else if (!ui->pane.view)
 		grid_put(&ui->grid, places.body_y + 1, 2, ui->grid.cols - 4, GRID_PLAIN,
-			 "Nothing was seen yet.");
+			 "No data yet.");
 	else if (ui->pane.view->kind == VIEW_TABLE)
 		draw_table(ui, &places);
 	else if (ui->pane.view->kind == VIEW_FLAME)

@@ -1,5 +1,5 @@
 /* tui/ui.h: the state of `cresset top`: tab, filter, zoom, prompt, and how they are drawn. It knows
- * neither the terminal nor the data source: keys come in as struct ui_input, pictures go out as a
+ * neither the terminal nor the data source: keys arrive in as struct ui_input, pictures go out as a
  * grid.
  *
  *     ui_take      takes data from the feed and rebuilds the tab
@@ -89,7 +89,7 @@ struct ui {
 void ui_init(struct ui *ui, struct feed *feed, bool has_colour, bool ascii);
 void ui_done(struct ui *ui);
 void ui_resize(struct ui *ui, int rows, int cols);
-/* Returns -ENOENT if there is no such tab. */
+/* Returns -ENOENT if no such tab exists. */
 int ui_set_tab(struct ui *ui, const char *name);
 
 /* Returns 0, or -errno with a message if the feed failed. Failure to build a tab only shows a

@@ -38,7 +38,7 @@ static void add_state(const struct ui *ui, const char *dot, struct buf *b)
 	add_cost(t, dot, b);
 }
 
-/* Draws the title. Room is kept for the state because it changes. */
+/* Draws the title. Room is retained for the state because it changes. */
 static void draw_title(struct ui *ui)
 {
 	struct grid *g = &ui->grid;

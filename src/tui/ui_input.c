@@ -53,7 +53,7 @@ static void enter(struct ui *ui)
 	else if (r && r->pid != SAMPLE_NO_ID)
 		zoom_in(ui, r->pid, r->tid, NULL, "functions");
 	else if (r)
-		ui_say(ui, "The process is not known by its number any more.");
+		ui_say(ui, "The pid of the process is unknown.");
 }
 
 static void go_back(struct ui *ui)
@@ -286,7 +286,7 @@ static void next_tab(struct ui *ui)
 static void pause_or_go_on(struct ui *ui)
 {
 	if (!ui->feed->goes_on) {
-		ui_say(ui, "It is a file: nothing goes on.");
+		ui_say(ui, "A file does not change: nothing to pause.");
 		return;
 	}
 	ui->is_paused = !ui->is_paused;
@@ -297,11 +297,11 @@ static void pause_or_go_on(struct ui *ui)
 static void reset(struct ui *ui)
 {
 	if (!ui->feed->goes_on) {
-		ui_say(ui, "It is a file: there is nothing to forget.");
+		ui_say(ui, "A file cannot be cleared.");
 		return;
 	}
 	ui->reset_ns = ui->take.to_ns;
-	ui_say(ui, "What was so far is forgotten.");
+	ui_say(ui, "Data cleared.");
 	ui_make(ui);
 }
 
@@ -312,7 +312,7 @@ static void expand(struct ui *ui)
 		r = tui_table_at(&ui->pane.table, ui->tabs[ui->tab].selected);
 	bool is_same = !r || strcmp(ui->expanded, r->name) == 0;
 	if (!r && !*ui->expanded) {
-		ui_say(ui, "Callers are of functions: tab 1.");
+		ui_say(ui, "Callers are shown for functions: tab 1.");
 		return;
 	}
 	snprintf(ui->expanded, sizeof ui->expanded, "%s", is_same ? "" : r->name);
@@ -337,7 +337,7 @@ static void next_sort(struct ui *ui)
 static void next_type(struct ui *ui)
 {
 	if (ui_type_next(ui) < 0)
-		ui_say(ui, "There is no other type.");
+		ui_say(ui, "No other type.");
 	else
 		ui_make(ui);
 }

@@ -1,3 +1,4 @@
+/* Reads CIEs and FDEs, and calls back with rows. */
 #include "unwind/cfi.h"
 
 #include "base/hash.h"
@@ -300,7 +301,7 @@ static bool read_fde(struct cfi_reader *r, const struct cfi_entry *e, struct cfi
 	return true;
 }
 
-/* Empty functions, and those that a linker dropped, which remain with address 0. */
+/* Empty functions, and the ones that a linker dropped, which remain with address 0. */
 static bool is_nothing(const struct cfi_reader *r, const struct cfi_fde *fde)
 {
 	return fde->n == 0 || (r->s->is_debug_frame && fde->start == 0);

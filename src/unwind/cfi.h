@@ -1,7 +1,7 @@
 /* unwind/cfi.h: call frame information (.eh_frame, .debug_frame) as rows: each gives the rule that
  * leads from a frame to its caller, from an address on.
  *
- * Compilers write it as small programs, one per function (FDE) after a shared beginning (CIE);
+ * Compilers write it as small programs, one per function (FDE) after a shared start (CIE);
  * running them gives a table. Only the parts needed for a stack walk are followed: the start of the
  * frame (the CFA), the frame pointer and the return address.
  *
@@ -100,7 +100,7 @@ enum { CFI_MAX_SECTION = 128 << 20 }; /* limit: call frame information of a file
 enum cfi_file_kind { CFI_EH_FRAME, CFI_DEBUG_FRAME };
 
 /* Copies the section, uncompressed, to data, which *out points into. .eh_frame is found by its
- * section, or in files without sections by PT_GNU_EH_FRAME. Returns -ENODATA if there is none,
+ * section, or in files without sections by PT_GNU_EH_FRAME. Returns -ENODATA if none exists,
  * -ENOEXEC if it is malformed, -EBADMSG if it is damaged, -E2BIG past a limit, -ENOTSUP for another
  * machine or an unknown compression. */
 int cfi_file_section(const struct elf_file *f, enum cfi_file_kind kind, struct buf *data,
@@ -120,7 +120,7 @@ enum {
 };
 
 /* Stores the file offsets of at most RESTORER_MAX of them and returns their number. Searches only
- * files that may contain a C library: those that need no other. */
+ * files that may contain a C library: the ones that need no other. */
 size_t restorer_find(const struct elf_file *f, const struct elf_layout *l,
 		     uint64_t offsets[RESTORER_MAX]);
 

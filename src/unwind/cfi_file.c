@@ -1,3 +1,4 @@
+/* Finds the sections with call frame information. */
 #include "unwind/cfi.h"
 
 #include "base/buf.h"

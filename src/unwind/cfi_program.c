@@ -1,3 +1,4 @@
+/* Interprets instructions, with a stack of saved rows. */
 #include "unwind/cfi_program.h"
 
 #include "unwind/cfi.h"
@@ -243,7 +244,7 @@ static void set_cfa(struct cfi_run *r, uint64_t reg, int64_t offset)
 		(struct cfi_place){ .kind = CFI_OFFSET, .reg = r->now.cfa_reg, .offset = offset };
 }
 
-/* While the CFA is an expression, the offset is kept for when a register is used again. */
+/* While the CFA is an expression, the offset is retained for when a register is used again. */
 static void set_cfa_offset(struct cfi_run *r, int64_t offset)
 {
 	r->now.cfa_offset = offset;

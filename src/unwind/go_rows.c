@@ -1,3 +1,4 @@
+/* Makes rows from stack depths of the Go table. */
 #include "unwind/go_rows.h"
 
 #include "base/err.h"
@@ -356,7 +357,7 @@ static struct cfi_rule rule_of_value(const struct rows *r, int32_t depth)
 	return rule_by_depth(r, depth, r->keeps_fp && depth > 0);
 }
 
-/* Makes the rows from gopclntab; returns false if it has none. */
+/* Makes the rows from gopclntab; returns false if it lacks one. */
 static bool rows_by_depth(struct rows *r)
 {
 	struct go_values v;
@@ -506,7 +507,7 @@ int go_rows_read(struct gopclntab *t, uint16_t machine,
 		}
 		enum go_special special = special_of(&r);
 		if (special == GO_CALLS_C)
-			calls_c = i; /* needs runtime.cgocall, which may come later */
+			calls_c = i; /* needs runtime.cgocall, which may follow later */
 		else
 			more = give(&r, special, on_fde, ctx);
 	}

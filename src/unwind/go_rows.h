@@ -6,7 +6,7 @@
  * of runtime functions that switch to another stack are derived from their code: the frame pointer
  * is valid there, as they keep it in the frame they came from. The outermost frame of a goroutine
  * is runtime.goexit, that of a thread runtime.mstart or rt0_go. runtime.mcall and morestack also
- * begin a stack, as the one they leave may already be running elsewhere.
+ * start a stack, as the one they leave may already be running elsewhere.
  *
  * Up to Go 1.20 runtime.systemstack has no frame: its caller is skipped, its caller's caller is
  * right.

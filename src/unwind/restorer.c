@@ -1,3 +1,4 @@
+/* Finds the signal restorer, and its rule. */
 #include "unwind/cfi.h"
 
 #include "symbol/elf/elf_file.h"
@@ -73,7 +74,7 @@ size_t restorer_find(const struct elf_file *f, const struct elf_layout *l,
 
 struct cfi_rule restorer_rule(void)
 {
-	/* struct ucontext at the stack pointer: its uc_mcontext begins at byte 40. */
+	/* struct ucontext at the stack pointer: its uc_mcontext starts at byte 40. */
 	enum { SP = 7, UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
 	return (struct cfi_rule){
 		.cfa = { .kind = CFI_DEREF, .reg = SP, .offset = UC_RSP },

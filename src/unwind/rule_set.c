@@ -1,3 +1,4 @@
+/* Counts and numbers distinct rules. */
 #include "unwind/rule_set.h"
 
 #include "unwind/cfi.h"

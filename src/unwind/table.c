@@ -1,3 +1,4 @@
+/* Builds pages and blocks from rows. */
 #include "unwind/table.h"
 
 #include "base/buf.h"
@@ -396,7 +397,7 @@ static bool is_go(const struct elf_file *f)
 	       elf_file_section(f, ".note.go.buildid", SHT_NULL, &shdr);
 }
 
-/* Reads the functions of its line table. Returns -ENODATA if it has none. */
+/* Reads the functions of its line table. Returns -ENODATA if it lacks one. */
 static int read_go(struct table_build *b, const struct elf_file *f)
 {
 	struct gopclntab go;

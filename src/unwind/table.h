@@ -31,7 +31,7 @@ struct unwind_table {
 int unwind_table_build(int fd, struct unwind_table *out, struct err *err);
 void unwind_table_done(struct unwind_table *t); /* a zeroed one is fine */
 
-/* Returns the rule at a file offset, NULL if there is none. Gaps between and around functions have
+/* Returns the rule at a file offset, NULL if none exists. Gaps between and around functions have
  * the rule UNWIND_GAP. */
 const struct unwind_rule *unwind_table_find(const struct unwind_table *t, uint64_t offset);
 

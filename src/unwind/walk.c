@@ -1,3 +1,4 @@
+/* Compiles bpf/unwind.h for user space, with its memory accesses replaced. */
 #include "unwind/walk.h"
 
 #include "base/mem.h"

@@ -16,9 +16,9 @@ struct unwind_source {
 	void *ctx;
 	/* Reads memory of the process; returns false if it cannot be read. */
 	bool (*read)(void *ctx, void *to, size_t size, uint64_t address);
-	/* Finds the executable mapping of an address; returns false if there is none. */
+	/* Finds the executable mapping of an address; returns false if none exists. */
 	bool (*find)(void *ctx, uint64_t address, struct space_mapping *out);
-	/* As in the kernel: the table of that index and its chunks; NULL if there is none. */
+	/* As in the kernel: the table of that index and its chunks; NULL if none exists. */
 	struct space_table *(*table)(void *ctx, uint32_t index);
 	const void *(*chunk)(void *ctx, uint32_t chunk);
 	/* Cache shared by walks over the same mappings and tables; NULL: no cache. */

@@ -35,15 +35,15 @@ metric() { curl -sS -m 5 "${url}metrics" | sed -n "s/^$1 //p"; }
 serve --data "$tmp/data"
 is "root adds" "$(add 0)" 200
 is "others may do nothing" "$(may $stranger)" "403 403 403"
-is "… who runs as nobody neither" "$(may 65534)" "403 403 403"
+is "… and so is user nobody" "$(may 65534)" "403 403 403"
 is "… nor by any route of the page and the API" "$(for path in '' explore page/app.js metrics api/v1/status api/v1/live?q=samples debug/ingest; do as $stranger "$path"; done)" 403403403403403403403
-is "… but ask whether it is alive and ready" "$(as $stranger healthz) $(as $stranger readyz)" "200 200"
+is "… except for liveness and readiness" "$(as $stranger healthz) $(as $stranger readyz)" "200 200"
 is "nothing is gone" "$(as 0 api/v1/types):$(jq length "$tmp/body")" 200:1
 as $stranger api/v1/types >/dev/null
-has "the answer says who may not" "user $stranger may not read" "$(message)"
+has "the response names the refused user" "user $stranger may not read" "$(message)"
 has "… and how to get in" "usermod -aG cresset" "$(message)"
 is "a browser gets a page" "$(as $stranger -H 'Accept: text/html,*/*' '')" 403
-has "… which says so, too" "<h1>user $stranger may not read" "$(<"$tmp/body")"
+has "… with the same error" "<h1>user $stranger may not read" "$(<"$tmp/body")"
 has "… and how to get in" "usermod -aG cresset" "$(<"$tmp/body")"
 is "they are counted" "$(("$(metric 'cresset_http_refused_total{limit="user"}')" > 10))" 1
 is "agents of this machine send as the user of stores" "$(may 65520)" "403 200 403"
@@ -101,17 +101,17 @@ if command -v python3 >/dev/null; then
 		[ "$(metric 'cresset_http_refused_total{limit="user"}')" -ge $((before + 20)) ] && break
 		sleep 0.05
 	done
-	is "a connection that was closed is nobody's" "$(metric 'cresset_http_refused_total{limit="user"}')" $((before + 20))
+	is "a closed connection has no owner" "$(metric 'cresset_http_refused_total{limit="user"}')" $((before + 20))
 	is "… nothing is deleted for it" "$(as 0 api/v1/types):$(jq length "$tmp/body")" 200:1
-	is "one that has said all is still its user's" "$(ask half "$port" 0) $(ask half "$port" $stranger)" "200 403"
-	is "who hands a connection on hands on the right" "$(ask handed "$port" $stranger)" 200
+	is "a half-closed connection still belongs to its user" "$(ask half "$port" 0) $(ask half "$port" $stranger)" "200 403"
+	is "passing a connection passes the access rights" "$(ask handed "$port" $stranger)" 200
 	if ask mapped "$port" 0 >/dev/null 2>&1; then
 		is "IPv4 inside of IPv6" "$(ask mapped "$port" 0) $(ask mapped "$port" $stranger)" "200 403"
 	else
 		skip "IPv4 inside of IPv6" "no IPv6 here"
 	fi
 else
-	skip "who a connection belongs to" "no python3 here"
+	skip "the owner of a connection" "no python3 here"
 fi
 stop
 
@@ -127,23 +127,23 @@ fi
 # One user's requests are not counted with another's.
 serve --data "$tmp/data" --max-rate 2
 setpriv --reuid $stranger --regid $stranger --clear-groups curl -s -o /dev/null -w '%{http_code}\n' "${url}api/v1/types?[1-60]" >"$tmp/codes"
-has "a user who asks too often is told so" 429 "$(<"$tmp/codes")"
-is "… and nobody else" "$(as 0 api/v1/types)" 200
+has "a user over the rate limit gets an error" 429 "$(<"$tmp/codes")"
+is "… and no other user" "$(as 0 api/v1/types)" 200
 stop
 
 # --- sudo, and the group -------------------------------------------------------------------------------------------------------
 export SUDO_UID=$caller
 serve --data "$tmp/data"
 is "sudo's caller reads and adds" "$(may $caller)" "200 200 403"
-is "… and nobody else" "$(may $stranger)" "403 403 403"
+is "… and no other user" "$(may $stranger)" "403 403 403"
 stop
 export SUDO_UID=-1
 serve --data "$tmp/data"
-has "what is no user lets nobody in" "SUDO_UID=-1 is no user" "$(<"$tmp/serve.err")"
+has "an invalid SUDO_UID grants no access" "ignoring SUDO_UID=-1: no such user" "$(<"$tmp/serve.err")"
 stop
 export SUDO_UID=$caller SUDO_USER=root
 serve --data "$tmp/data"
-has "nor does a name of another" "is not root, whom SUDO_USER names" "$(<"$tmp/serve.err")"
+has "nor does a name of another" "SUDO_USER is root" "$(<"$tmp/serve.err")"
 is "… at all" "$(may $caller)" "403 403 403"
 stop
 unset SUDO_UID SUDO_USER
@@ -160,9 +160,9 @@ if unshare -m sh -c 'mount --bind /etc/group /etc/group' 2>/dev/null; then
 	cresset=$tmp/grouped
 	serve --data "$tmp/data"
 	is "members of the group read and add" "$(may $member)" "200 200 403"
-	is "… also those whose first group it is" "$(may $starter)" "200 200 403"
-	is "… and nobody else" "$(may $stranger)" "403 403 403"
-	is "a program's groups do not tell: of a connection there is but the user" \
+	is "… including those with it as primary group" "$(may $starter)" "200 200 403"
+	is "… and no other user" "$(may $stranger)" "403 403 403"
+	is "the groups of the process do not count, only those of the user" \
 		"$(setpriv --reuid $stranger --regid 64009 --groups 64009 curl -s -o /dev/null -w '%{http_code}' "${url}api/v1/types")" 403
 	stop
 	cresset=$program
@@ -181,9 +181,9 @@ chown $starter "$tmp/own"
 export SUDO_UID=$caller
 cresset=$tmp/ordinary
 serve --data "$tmp/own/data"
-is "who starts it without root reads, adds and deletes" "$(may $starter)" "200 200 200"
-is "root, too" "$(add 0) $(may 0)" "200 200 200 200"
-is "nobody else" "$(may $stranger)" "403 403 403"
-is "… whatever the environment says" "$(may $caller)" "403 403 403"
+is "a server without root lets its user read, add and delete" "$(may $starter)" "200 200 200"
+is "root can as well" "$(add 0) $(may 0)" "200 200 200 200"
+is "no other user can" "$(may $stranger)" "403 403 403"
+is "… whatever the environment contains" "$(may $caller)" "403 403 403"
 stop
 finish

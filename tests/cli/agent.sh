@@ -12,7 +12,7 @@ fails "parameters" 2 "https://HOST:PORT" agent --server 'https://prof.example/?a
 echo cresset_x >"$tmp/token"
 fails "a token without TLS" 2 "not encrypted" agent --server http://prof.example:7070 --token-file "$tmp/token"
 CRESSET_TOKEN=x fails "… from the environment, too" 2 "not encrypted" agent --server http://10.0.0.1
-fails "a name that only begins like this machine's" 2 "not encrypted" agent --server http://127.0.0.1.example --token-file "$tmp/token"
+fails "a name with this host's name as prefix" 2 "not encrypted" agent --server http://127.0.0.1.example --token-file "$tmp/token"
 fails "a label" 2 "must be KEY=VALUE" agent --server https://prof.example --label host
 fails "… without a key" 2 "must be KEY=VALUE" agent --server https://prof.example --label =x
 fails "a token that is not there" 1 "cannot read a token" agent --server https://prof.example --token-file "$tmp/none"

@@ -26,7 +26,7 @@ says "… as an event" collect/resolve/x.c '\tattr.uprobe_path = (uintptr_t)path
 says "the worker that places them may" collect/worker/probe_worker.c '\tfd = probe_link_multi(program, file, places, n, false);' ''
 says "the worker may" collect/worker/proc_reader_worker.c '\tprocess_memory_read(pid, at, to, len);' ''
 says "a command may" cmd/x.c '\tproc_maps_read(pid, visit, ctx);' ''
-says "a comment says nothing" collect/resolve/x.c '/* process_vm_readv(2) waits */' ''
-says "what takes no lock of the process is fine" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%u/status", pid);' ''
+says "a comment does not count" collect/resolve/x.c '/* process_vm_readv(2) waits */' ''
+says "calls without a lock of the process are fine" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%u/status", pid);' ''
 says "nor does a reader" collect/resolve/x.c '\tproc_reader_memory(r, pid, at, to, len);' ''
 finish

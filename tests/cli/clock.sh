@@ -50,14 +50,14 @@ for by in $years -$years; do
 	said "the clock was set ahead" $ahead
 	said "the clock was set back" $back
 	is "$by s: nothing is deleted" "$(days)" "$before"
-	holds "… and it says for how long" test "$(kept held_ns)" -gt 0
+	holds "… and reports for how long" test "$(kept held_ns)" -gt 0
 	set_clock 0
 	[ "$by" -gt 0 ] && back=$((back + 1)) || ahead=$((ahead + 1))
 	said "the clock was set ahead" $ahead
 	said "the clock was set back" $back
 	goes_on "$by s for a moment"
 done
-has "it says what it does" "nothing is deleted for its age in the next 24 h" "$(cat "$tmp/serve.err")"
+has "it reports the change" "nothing is deleted by age in the next 24 h" "$(cat "$tmp/serve.err")"
 stop
 
 # --- while it does not
@@ -88,6 +88,6 @@ post "api/v1/profiles?from=$old" --data-binary "$(perf_text 1)" >/dev/null
 is "a profile that is too old altogether is refused" "$(cat "$tmp/code") $(jq -r '.error.code' "$tmp/body")" "422 expired"
 has "… with its number" "all 2 samples" "$(jq -r '.error.message' "$tmp/body")"
 post "api/v1/profiles?from=$old" --data-binary "$(perf_text $((30 * 86400)))" >/dev/null
-is "… one that is in part says how much" "$(cat "$tmp/code") $(jq -c '[.samples, .expired]' "$tmp/body")" "200 [2,1]"
+is "… a partial one reports the amount" "$(cat "$tmp/code") $(jq -c '[.samples, .expired]' "$tmp/body")" "200 [2,1]"
 stop
 finish

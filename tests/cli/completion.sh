@@ -111,7 +111,7 @@ offers "bash: directories" "folder" record --cgroup f
 if command -v fish >/dev/null; then
 	shell=fish
 	offers "fish: lists" "cpu,off-cpu" record -e cpu,o
-	has "fish: says what an option does" "samples per second" "$(fish --no-config -c "source $tmp/fish; complete -C 'cresset record --fre'")"
+	has "fish: describes options" "samples per second" "$(fish --no-config -c "source $tmp/fish; complete -C 'cresset record --fre'")"
 fi
 if command -v zsh >/dev/null; then
 	shell=zsh

@@ -10,10 +10,10 @@ says() { printf '%s\n' "$@" >"$conf"; } # LINE…
 # --- mistakes
 says 'retenton: 14d'
 fails "an unknown key" 2 "$conf:1: unknown key 'retenton'" up --config "$conf"
-has "… and what is near it" "did you mean retention?" "$errs"
+has "… and the nearest key" "did you mean retention?" "$errs"
 says '# one' '' 'tokens: x'
 fails "a key of another command" 2 "$conf:3: unknown key 'tokens'" up --config "$conf"
-has "… and whose it is" "one of cresset serve" "$errs"
+has "… and its section" "a key of cresset serve" "$errs"
 says 'freq: 19' 'retention: banana'
 fails "no time" 2 "$conf:2: retention: 'banana' is not a time" up --config "$conf"
 says 'freq: 5000'
@@ -34,13 +34,13 @@ fails "neither true nor false" 2 "$conf:1: insecure is true or false" serve --co
 says 'config: other.yaml'
 fails "a file does not name another" 2 "unknown key 'config'" up --config "$conf"
 says 'freq: 19' 'freq: 20'
-fails "a key that comes twice" 2 "$conf:2: freq is here twice" up --config "$conf"
+fails "a key that comes twice" 2 "$conf:2: freq is repeated" up --config "$conf"
 says 'a: &a [x, x]' 'b: &b [*a, *a]' 'c: [*b, *b]'
 fails "a bomb of aliases" 2 "$conf:1: anchors (&), aliases (*)" up --config "$conf"
 says '- freq'
-fails "no mapping" 2 "$conf:1: there have to be keys and values" up --config "$conf"
+fails "no mapping" 2 "$conf:1: expected 'key: value'" up --config "$conf"
 printf 'data: a\0b\n' >"$conf"
-fails "NUL" 2 "$conf:1: this is no YAML" up --config "$conf"
+fails "NUL" 2 "$conf:1: invalid YAML" up --config "$conf"
 head -c 10000000 /dev/zero | tr '\0' '[' >"$conf"
 fails "10 MB" 2 "is larger than" up --config "$conf"
 fails "no file" 2 "cannot open $tmp/none" up --config "$tmp/none"
@@ -62,25 +62,25 @@ for command in $commands; do
 	grep -v 'by default none' "$tmp/part" | sed -n 's/^#\([a-z-]*:\)/\1/p; s/^#\(  [ -]\)/\1/p' >"$conf"
 	ends "$command: the defaults are values" 0 "$command" --config "$conf" --help
 done
-ends "all of it commented out is a file, too" 0 up --config deploy/cresset.yaml --help
+ends "a file of comments only is valid" 0 up --config deploy/cresset.yaml --help
 
 # --- what wins
 says "data: $tmp/store" 'listen: 127.0.0.1:1' 'max-queries: 7' 'max-connections: 77'
 serve --config "$conf" --max-queries 3
-holds "what is typed wins over the file" grep -q 'http://127.0.0.1:' "$tmp/url"
+holds "the command line overrides the file" grep -q 'http://127.0.0.1:' "$tmp/url"
 get healthz >/dev/null
-is "… and it answers" "$(cat "$tmp/code")" 200
+is "… and it responds" "$(cat "$tmp/code")" 200
 says "data: $tmp/store" 'listen: 127.0.0.1:1' 'max-queries: 9' 'max-connections: 78'
 kill -HUP "$server"
 for _ in $(seq 1200); do grep -q restart.to.apply "$tmp/serve.err" && break; sleep 0.05; done
-has "SIGHUP says what takes a restart" "max-connections has changed: restart to apply it" "$(cat "$tmp/serve.err")"
-is "… not what was typed" "$(grep max-queries "$tmp/serve.err")" ""
+has "SIGHUP reports the keys that need a restart" "max-connections has changed: restart to apply it" "$(cat "$tmp/serve.err")"
+is "… not the command line" "$(grep max-queries "$tmp/serve.err")" ""
 says 'max-conections: 3'
 kill -HUP "$server"
 for _ in $(seq 1200); do grep -q stays "$tmp/serve.err" && break; sleep 0.05; done
-has "a mistake changes nothing" "what was there before stays: $conf:1: unknown key 'max-conections'" "$(cat "$tmp/serve.err")"
+has "a mistake changes nothing" "keeping the previous configuration: $conf:1: unknown key 'max-conections'" "$(cat "$tmp/serve.err")"
 get healthz >/dev/null
-is "… and it answers" "$(cat "$tmp/code")" 200
+is "… and it responds" "$(cat "$tmp/code")" 200
 stop
-is "… until it is told to stop" "$status" 0
+is "… until it is stopped" "$status" 0
 finish

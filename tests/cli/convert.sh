@@ -46,7 +46,7 @@ old=tests/golden/recording
 for name in simple waits commits; do
 	is "an earlier recording: $name" "$("$cresset" -q convert $old/$name.cresset -o - --to folded)" "$(cat $old/expected/$name.folded)"
 	ends "… becomes one of today" 0 convert $old/$name.cresset -o "$dir/$name.cresset"
-	is "… which says the same" "$("$cresset" -q convert "$dir/$name.cresset" -o - --to folded)" "$(cat $old/expected/$name.folded)"
+	is "… with the same result" "$("$cresset" -q convert "$dir/$name.cresset" -o - --to folded)" "$(cat $old/expected/$name.folded)"
 done
 rm "$dir"/*
 
@@ -55,15 +55,15 @@ ends "a recording" 0 convert $folded/simple.txt -o "$dir/a.cresset"
 "$cresset" convert - -o - --to folded <"$dir/a.cresset" >"$tmp/out"
 is "… from standard input" "$(cat "$tmp/out")" $'a;b 5\na;b;c 5\na;b;d 4'
 gzip -k "$dir/a.cresset"
-is "… packed" "$(tree_of "$dir/a.cresset.gz")" "$(tree_of $folded/simple.txt)"
+is "… compressed" "$(tree_of "$dir/a.cresset.gz")" "$(tree_of $folded/simple.txt)"
 head -c 5000 "$dir/a.cresset" >"$dir/cut.cresset"
 fails "… cut" 6 "cut.cresset: " report "$dir/cut.cresset"
 if command -v sqlite3 >/dev/null; then
 	is "… faultless" "$(sqlite3 "$dir/a.cresset" 'PRAGMA integrity_check')" ok
 	sqlite3 "$dir/a.cresset" 'CREATE TABLE more(x)'
-	fails "… with more in it" 6 "has a table that is not ours" report "$dir/a.cresset"
+	fails "… with more in it" 6 "has an unknown table" report "$dir/a.cresset"
 else
-	skip "what sqlite3 says" "there is no sqlite3"
+	skip "read by sqlite3" "there is no sqlite3"
 fi
 rm "$dir"/*
 
@@ -79,7 +79,7 @@ ends "a format of one type" 0 convert "$dir/both.cresset" -o "$dir/a.folded"
 has "… names the types that are left out" "not shown: " "$errs"
 has "… all of them" "inuse_space" "$errs"
 ends "… quietly" 0 -q convert "$dir/both.cresset" -o "$dir/a.folded"
-is "… when asked" "$errs" ""
+is "… on request" "$errs" ""
 ends "one type of several" 0 convert "$dir/both.cresset" -o "$dir/one.pb.gz" --type inuse_space
 ends "… is all there is in a format that could hold more" 0 report --csv --top 0 "$dir/one.pb.gz"
 is "… so nothing is left out" "$errs" ""
@@ -87,7 +87,7 @@ is "… and its sum is right" "$(sum)" 14730706
 if command -v go >/dev/null; then
 	is "go tool pprof sees one type" "$(go tool pprof -raw "$dir/one.pb.gz" 2>&1 | sed -n '/^Samples:/{n;p}')" "inuse_space/bytes"
 	ends "… of a file with another default" 0 convert "$dir/one.pb.gz" $pprof/parca-alloc_objects.pb.gz -o "$dir/one.pb.gz" --type alloc_space
-	holds "… it reads that, too" go tool pprof -top "$dir/one.pb.gz"
+	holds "… it reads that as well" go tool pprof -top "$dir/one.pb.gz"
 else
 	skip "go tool pprof sees one type" "no go"
 fi
@@ -116,7 +116,7 @@ print(names["thread_name", 101], sums[101, "start"], sums[101, "take"], sums[101
 print(names["thread_name", 200], sums[200, "[blocked: disk I/O]"])
 END
 is "… has each thread's time" "$(cat "$tmp/out")" "$(printf '%s\n' 'web 10000000000 1000000000 5000000000' 'worker 9250000000 9250000000 8500000000' 'db 2000000000')"
-fails "a trace of what has no times" 7 "have no times" convert $folded/simple.txt -o "$dir/simple.trace.json"
+fails "a trace of samples without times" 7 "have no times" convert $folded/simple.txt -o "$dir/simple.trace.json"
 rm "$dir"/*
 
 # --- filters act on what is written, in formats of stacks and of trees alike
@@ -129,29 +129,29 @@ for ending in cresset pb.gz folded otlp; do
 		"$(tree_of $pprof/parca-fib.pb.gz --focus fib --ignore gc --hide '^runtime' | awk -F, 'NR == 2 { print $2, $4 }')"
 	is "… and no hidden name is in the file" "$("$cresset" convert "$dir/a.$ending" -o - --to folded | grep -c 'runtime\.')" 0
 done
-hasnt "what is filtered out is nowhere in the file" "runtime.gcBgMarkWorker" "$("$cresset" convert "$dir/a.cresset" -o - --to pprof | gunzip | strings)"
+hasnt "filtered samples are absent from the file" "runtime.gcBgMarkWorker" "$("$cresset" convert "$dir/a.cresset" -o - --to pprof | gunzip | strings)"
 ends "root frames" 0 convert $labels -o "$dir/a.pb.gz" --by comm,cpu
 has "… are in every format" "cpu?" "$("$cresset" report --tree "$dir/a.pb.gz" 2>/dev/null)"
-fails "time where there is none" 2 "have no times" convert $folded/simple.txt -o "$dir/x.folded" --time 1-2
+fails "time without times" 2 "have no times" convert $folded/simple.txt -o "$dir/x.folded" --time 1-2
 fails "neither side" 2 "leave nothing" convert $folded/simple.txt -o "$dir/x.folded" --no-kernel --no-user
 printf 'main;sys_[k] 3\nmain 2\n' >"$tmp/sides.folded"
 is "no kernel" "$("$cresset" convert "$tmp/sides.folded" -o - --to folded --no-kernel)" "main 5"
 is "no user" "$("$cresset" convert "$tmp/sides.folded" -o - --to folded --no-user)" $'[empty] 2\nsys 3'
 is "… for report" "$("$cresset" report --csv "$tmp/sides.folded" --no-kernel | grep -c sys)" 0
 ends "nothing passes" 0 convert $folded/simple.txt -o "$dir/x.folded" --focus nothing_like_this
-has "… is said" "no samples" "$errs"
+has "… is reported" "no samples" "$errs"
 rm "$dir"/*
 
 # --- --match
 fails "a selector that is none" 2 "column 10" convert $labels -o "$dir/x.pb.gz" --match 'cpu{comm="x'
 has "… shows the place" "           ^" "$errs"
-fails "a type that is not there" 2 "there is no type 'heap'" report $folded/simple.txt --match 'heap{}'
+fails "a type that is not there" 2 "no type 'heap'" report $folded/simple.txt --match 'heap{}'
 has "… with those there are" "types here: samples" "$errs"
-fails "two types at once" 2 "different types" report $pprof/parca-alloc_objects.pb.gz --type alloc_space --match 'inuse_space{}'
+fails "two types together" 2 "different types" report $pprof/parca-alloc_objects.pb.gz --type alloc_space --match 'inuse_space{}'
 ends "a type by selector" 0 report --csv --top 0 --match 'inuse_space{}' $pprof/parca-alloc_objects.pb.gz
 is "… is the one shown" "$(sum)" 14730706
 ends "no series" 0 report --match '{no_such_label="x"}' $folded/simple.txt
-has "… is said" "nothing to show" "$errs"
+has "… is reported" "nothing to show" "$errs"
 has "… and why" "no sample has a label 'no_such_label'" "$errs"
 if command -v go >/dev/null; then
 	key=$(go tool pprof -raw $labels 2>/dev/null | grep -oE '[a-z_]+:\[[^]]*\]' | head -1)
@@ -163,7 +163,7 @@ if command -v go >/dev/null; then
 	ends "a label nearly typed right" 0 report $labels --match "{${name}x=\"$value\"}"
 	has "… suggests the right one" "did you mean '$name'?" "$errs"
 	ends "… written" 0 convert $labels -o "$dir/m.pb.gz" --match "{$name=~\"$value\"}"
-	is "… keep the labels" "$(go tool pprof -raw "$dir/m.pb.gz" 2>/dev/null | grep -oE "$name:\[[^]]*\]" | sort -u)" "$key"
+	is "… preserve the labels" "$(go tool pprof -raw "$dir/m.pb.gz" 2>/dev/null | grep -oE "$name:\[[^]]*\]" | sort -u)" "$key"
 	rm "$dir/m.pb.gz"
 else
 	skip "labels" "no go"
@@ -173,10 +173,10 @@ fi
 fails "a file of another format" 6 "" convert $folded/simple.txt -o "$dir/x.svg" --from pprof
 fails "a format nearly typed right" 2 "did you mean 'folded'?" report $folded/simple.txt --from foldde
 fails "a format that is only written" 2 "'svg' cannot be read" report $folded/simple.txt --from svg
-fails "a format that is only read" 2 "there is no format 'nothing'" convert $folded/simple.txt -o "$dir/x" --to nothing
+fails "a format that is only read" 2 "unknown format 'nothing'" convert $folded/simple.txt -o "$dir/x" --to nothing
 printf '# only comments\n\n' >"$tmp/odd"
 printf 'just words\nand more words\nmain;work 3\n' >>"$tmp/odd"
-fails "what is not recognized" 6 "not in a known format" report "$tmp/odd"
+fails "unknown content" 6 "not in a known format" report "$tmp/odd"
 ends "… is read when the format is named" 0 report --csv --from folded "$tmp/odd"
 is "… what of it can be" "$(awk -F, '$6 == "work" { print $3 }' "$tmp/out")" 3
 

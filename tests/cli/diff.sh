@@ -25,12 +25,12 @@ ends "values" 0 diff "$old" "$new" --csv --norm abs
 is "… of hot" "$(column self_old hot),$(column self_new hot),$(column self_change hot)" 100,400,300
 is "… steady" "$(column self_change steady),$(column self_certainty steady)" 0,chance
 is "… gone" "$(column self_change gone)" -100
-fails "a rate without a duration" 2 "how long was recorded" diff "$old" "$new" --norm rate
+fails "a rate without a duration" 2 "has no duration" diff "$old" "$new" --norm rate
 ends "text" 0 diff "$old" "$new"
 has "… the greatest change" "+27.78 +23.25 … +32.06 *" "$out"
-has "… says what is gone" "   - -16.67" "$out"
+has "… reports removed functions" "   - -16.67" "$out"
 has "… and new" "-    11.11" "$out"
-has "… and sums it up" "2 functions grew and 2 shrank significantly, 4 of them for sure" "$out"
+has "… and sums it up" "2 functions grew and 2 shrank significantly, 4 of them with high confidence" "$out"
 has "… with the whole" "All of samples: +50.0 % (+35.3 … +66.3)." "$out"
 ends "few rows" 0 diff "$old" "$new" --top 1 --norm abs
 has "… the rest is counted" "(+3 functions)" "$out"
@@ -43,10 +43,10 @@ holds "… has the same" jq -e '.format == "cresset.diff" and .norm == "share" a
 LC_ALL=C "$cresset" diff "$old" "$new" >"$tmp/out"
 is "for an ASCII terminal" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/out")" 0
 ends "nothing changed" 0 diff "$old" "$old"
-has "… is said" "0 functions grew and 0 shrank" "$out"
+has "… is reported" "0 functions grew and 0 shrank" "$out"
 printf 'main;hot 105\nmain;steady 395\nmain;gone 100\n' >"$tmp/alike.folded"
 ends "chance" 0 diff "$old" "$tmp/alike.folded" --csv
-is "… is told from change" "$(column self_certainty hot)" chance
+is "… is distinguished from change" "$(column self_certainty hot)" chance
 
 # --- the confidence
 ends "less confidence" 0 diff "$old" "$new" --csv --confidence 50
@@ -62,10 +62,10 @@ ends "… in text" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy
 has "… nothing grew" "0 functions grew and 0 shrank" "$out"
 has "… the mark is explained" "≈ the same function of another build" "$out"
 ends "… in JSON" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --json
-holds "… has what the older side says" jq -e '.rows[] | select(.function == "main.handle")
+holds "… has the data of the older side" jq -e '.rows[] | select(.function == "main.handle")
 	| .match == "loose" and .file == "/tmp/build-222/src/main.go" and .older_file == "/tmp/build-111/src/main.go"' "$tmp/out"
 ends "… strictly" 10 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --fail-on 5 --strict
-ends "… in a picture" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz -o "$tmp/builds.folded"
+ends "… as a graph" 0 diff $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz -o "$tmp/builds.folded"
 is "… one stack each" "$(cat "$tmp/builds.folded")" \
 	"$(printf '%s\n' 'main.main;main.handle 40 40' 'main.main;main.handle;github.com/acme/json.Decode;github.com/acme/json.scan 60 60')"
 ends "… with report --diff" 0 report $reported/pprof-deploy-v2.pb.gz --diff $reported/pprof-deploy-v1.pb.gz --csv
@@ -76,14 +76,14 @@ ends "… strictly" 0 report $reported/pprof-deploy-v1.pb.gz $reported/pprof-dep
 is "… are two" "$(grep -c 'json.scan' "$tmp/out")" 2
 ends "two builds in a store" 0 convert $reported/pprof-deploy-v1.pb.gz $reported/pprof-deploy-v2.pb.gz --data "$tmp/store" --at 2026-11-01T00:00:00Z
 day=(--data "$tmp/store" --from 2026-10-31T00:00:00Z --to 2026-11-02T00:00:00Z --csv)
-ends "… asked as one" 0 query cpu "${day[@]}"
+ends "… in one command" 0 query cpu "${day[@]}"
 is "… have one row" "$(awk -F, '$6 ~ /scan|handle/ { print $6, $3 }' "$tmp/out" | sort | tr '\n' ' ')" "github.com/acme/json.scan 120 main.handle 80 "
 ends "… strictly" 0 query cpu "${day[@]}" --strict
 is "… have two" "$(grep -c 'json.scan' "$tmp/out")" 2
 printf '%s\n' 'main;f.isra.0 50' 'main;g::h0123456789abcdef 30' 'main;h 20' >"$tmp/clone.old.folded"
 printf '%s\n' 'main;f 50' 'main;g::hfedcba9876543210 30' 'main;h.cold 10' 'main;h 10' >"$tmp/clone.new.folded"
 ends "clones and hashes" 0 diff "$tmp/clone.old.folded" "$tmp/clone.new.folded" --fail-on 1 --csv
-is "… are no change" "$(awk -F, 'NR > 1 { print $3, $9 }' "$tmp/out" | sort -u)" "0 0"
+is "… do not count as change" "$(awk -F, 'NR > 1 { print $3, $9 }' "$tmp/out" | sort -u)" "0 0"
 
 # --- types
 ends "several types" 0 diff $first $last --type alloc_space --norm abs --csv --top 0
@@ -99,8 +99,8 @@ fi
 ends "values of unknown weight" 0 diff $first $last --type alloc_objects --csv
 is "… have no interval" "$(awk -F, 'NR > 1 { print $4 $5 $6 }' "$tmp/out" | sort -u)" unknown
 ends "… and no marks" 0 diff $first $last --type alloc_objects
-has "… which is said" "cannot be known" "$out"
-fails "a type that one lacks" 2 "there is no type 'cpu'" diff $first $last --type cpu
+has "… which is reported" "cannot be known" "$out"
+fails "a type that one lacks" 2 "no type 'cpu'" diff $first $last --type cpu
 fails "bytes and samples" 2 "nothing to compare" diff "$old" $last
 ends "samples of two kinds of file" 0 diff tests/golden/pprof/parca-fib.pb.gz "$new"
 
@@ -113,17 +113,17 @@ is "… on both" "$(column self_old main),$(column self_new main)" 200,500
 # --- --fail-on
 ends "less than the limit" 0 diff "$old" "$new" --fail-on 30
 ends "more" 10 diff "$old" "$new" --fail-on 20
-has "… is said" "error: hot grew by 27.78 points: --fail-on 20" "$errs"
+has "… is reported" "error: hot grew by 27.78 points: --fail-on 20" "$errs"
 ends "… of the whole older side" 10 diff "$old" "$new" --fail-on 45 --norm abs
 has "… the function" "hot grew by 50.00 % of all before" "$errs"
 has "… and the whole" "everything grew by 50.00 %" "$errs"
-has "… and what calls it" "main grew by 50.00 % of all before with what it calls" "$errs"
+has "… and what calls it" "main grew by 50.00 % of all before including callees" "$errs"
 awk 'BEGIN { s = "a"; for (i = 0; i < 50; i++) s = s ";f" i; print s, 1; print "b 1000" }' >"$tmp/deep.old.folded"
 sed 's/ 1$/ 1000/' "$tmp/deep.old.folded" >"$tmp/deep.new.folded"
 ends "many of them" 10 diff "$tmp/deep.old.folded" "$tmp/deep.new.folded" --fail-on 5
 is "… are counted" "$(grep -c "error: " "$tmp/err"),$(grep -c "46 more grew" "$tmp/err")" 5,1
 ends "not by chance" 0 diff "$old" "$tmp/alike.folded" --fail-on 0
-ends "not when nobody can know" 0 diff $first $last --type alloc_objects --fail-on 0
+ends "not if the significance is unknown" 0 diff $first $last --type alloc_objects --fail-on 0
 ends "shrinking is none" 0 diff "$new" "$new" --fail-on 0
 
 # --- a difference in a file
@@ -131,22 +131,22 @@ ends "report of a difference" 0 report $reported/pprof-diff-base.pb.gz --csv
 is "… has both sides, of the older side" "$(grep f1 "$tmp/out")" "40.0000,40.0000,60,60,go,f1,,x.go,100,100"
 ends "… in text" 0 report $reported/pprof-diff-base.pb.gz
 has "… as go tool pprof has it" "66.67   40.00 ▼  -26.67       100        60 go   f1" "$out"
-has "… says what is below zero" "2 of 4 values are below zero, -150 samples" "$out"
+has "… reports negative values" "2 of 4 values are below zero, -150 samples" "$out"
 hasnt "… which is something to show" "nothing to show" "$errs"
 ends "… as JSON" 0 report $reported/pprof-diff-base.pb.gz --json
 holds "… has the sums" jq -e '.negative == {"samples": 2, "sum": -150, "marked": true} and .percent_of == 150' "$tmp/out"
-ends "a picture of it" 0 flame $reported/pprof-diff-base.pb.gz -o "$tmp/signed.svg"
+ends "a graph of it" 0 flame $reported/pprof-diff-base.pb.gz -o "$tmp/signed.svg"
 has "… has the colours of a difference" "▼ 40.00 %" "$(cat "$tmp/signed.svg")"
 ends "a page of it" 0 flame $reported/pprof-diff-base.pb.gz -o "$tmp/signed.html"
 has "… is that of a difference" "change of self, points" "$(zcat -f "$tmp/signed.html" | tr -d '\0')"
 for format in folded callgrind otlp pprof; do
 	ends "convert to $format" 0 convert $reported/pprof-diff-base.pb.gz --to $format -o "$tmp/signed.$format"
-	has "… says what is below zero" "2 of 4 values of cpu are below zero, -150 samples" "$errs"
+	has "… reports negative values" "2 of 4 values of cpu are below zero, -150 samples" "$errs"
 	hasnt "… which it has" "left out" "$errs"
 done
 is "… in folded stacks" "$(cat "$tmp/signed.folded")" "$(printf '%s\n' 'main;f1 -40' 'main;f2 40')"
 ends "convert to a format without values below zero" 0 convert $reported/pprof-diff-base.pb.gz -o "$tmp/signed.speedscope.json"
-has "… warns" "left out, as speedscope has no values below zero" "$errs"
+has "… warns" "dropped, because speedscope has no values below zero" "$errs"
 is "… and has the others" "$("$cresset" report "$tmp/signed.speedscope.json" --csv | awk -F, '{ print $3, $6 }' | grep f | sort | tr '\n' ' ')" \
 	"600000000 f1 900000000 f2 self function "
 ends "a difference of differences" 0 diff $reported/pprof-diff-base.pb.gz $reported/pprof-diff-base.pb.gz
@@ -158,25 +158,25 @@ if command -v go >/dev/null; then
 		awk 'f && $1 + 0 { printf "%s %.2f\n", $6, $2 } /flat%/ { f = 1 }' | sort >"$tmp/go"
 	total=$("$cresset" report "$tmp/own.pb.gz" --type inuse_space --json 2>/dev/null | jq .percent_of)
 	awk -F, -v t="$total" 'NR > 1 && $3 != $9 { d = 100 * ($3 - $9) / t; printf "%s %.2f\n", $6, d < 0 ? -d : d }' "$tmp/out" | sort >"$tmp/ours"
-	is "… its shares are those of go tool pprof, which has no signs there" "$(cat "$tmp/ours")" "$(cat "$tmp/go")"
+	is "… its shares equal those of go tool pprof, which has no signs there" "$(cat "$tmp/ours")" "$(cat "$tmp/go")"
 else
-	skip "… its shares are those of go tool pprof, which has no signs there" "no go"
+	skip "… its shares equal those of go tool pprof, which has no signs there" "no go"
 fi
 
 # --- files
 dir=$tmp/dir
 mkdir "$dir"
-ends "a picture" 0 diff "$old" "$new" -o "$dir/a.svg"
+ends "a graph" 0 diff "$old" "$new" -o "$dir/a.svg"
 holds "… is XML" xmllint --noout "$dir/a.svg"
-has "… with the summary beside it" "2 functions grew" "$errs"
-has "… with what is new" "· new<" "$(cat "$dir/a.svg")"
-hasnt "… without what is gone" ">gone<" "$(cat "$dir/a.svg")"
-ends "a picture as wide as before" 0 diff "$old" "$new" -o "$dir/a.svg" --widths old
+has "… with the summary" "2 functions grew" "$errs"
+has "… with added functions" "· new<" "$(cat "$dir/a.svg")"
+hasnt "… without removed functions" ">gone<" "$(cat "$dir/a.svg")"
+ends "a graph with the widths of the older side" 0 diff "$old" "$new" -o "$dir/a.svg" --widths old
 holds "… is XML" xmllint --noout "$dir/a.svg"
-has "… has what is gone" ">gone<" "$(cat "$dir/a.svg")"
-hasnt "… without what is new" ">fresh<" "$(cat "$dir/a.svg")"
-ends "a picture of values" 0 diff "$old" "$new" -o "$dir/a.svg" --norm abs
-has "… says by how much" "▲ 300.00 %" "$(cat "$dir/a.svg")"
+has "… has removed functions" ">gone<" "$(cat "$dir/a.svg")"
+hasnt "… without added functions" ">fresh<" "$(cat "$dir/a.svg")"
+ends "a graph of values" 0 diff "$old" "$new" -o "$dir/a.svg" --norm abs
+has "… reports the amount" "▲ 300.00 %" "$(cat "$dir/a.svg")"
 ends "folded stacks" 0 diff "$old" "$new" -o "$dir/a.folded"
 is "… with both values" "$(cat "$dir/a.folded")" "$(printf '%s\n' 'main;fresh 0 100' 'main;gone 100 0' 'main;hot 100 400' 'main;steady 400 400')"
 ends "pprof" 0 diff $first $last -o "$dir/a.pb.gz"
@@ -213,6 +213,6 @@ fails "report, standard input twice" 2 "only once" report - --diff -
 ends "flame --diff" 0 flame "$new" --diff "$old" -o "$dir/f.svg"
 has "… is coloured by change" "more ▲" "$(cat "$dir/f.svg")"
 ends "flame --diff as wide as before" 0 flame "$new" --diff "$old" -o "$dir/f.svg" --widths old --inverted --icicle
-has "… has what is gone" ">gone<" "$(cat "$dir/f.svg")"
+has "… has removed functions" ">gone<" "$(cat "$dir/f.svg")"
 fails "flame, an older side that is not there" 6 "No such file" flame "$new" --diff "$tmp/nothing" -o "$dir/f.svg"
 finish

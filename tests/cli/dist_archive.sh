@@ -16,15 +16,15 @@ cp -r "$BUILD/man" "$BUILD/completions" "$BUILD/portable" "$BUILD/libcresset-cud
 pack() { # BUILD
 	VERSION=$version BUILD=$1 SOURCE_DATE_EPOCH=1700000000 tools/dist-archive "$1/dist"
 }
-is "it is packed" "$(pack "$build" 2>&1)" ""
+is "it is an archive" "$(pack "$build" 2>&1)" ""
 holds "… in 8 MB" test "$(stat -c %s "$build/dist/$name.tar.zst")" -le 8000000
 
 # --- the same bytes
 mkdir "$tmp/a longer path" && cp -r "$build"/{man,completions,portable,libcresset-cuda.so} "$tmp/a longer path"
 find "$tmp/a longer path" -exec touch -d 2001-02-03 {} +
 (umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 pack "$tmp/a longer path")
-is "packed elsewhere it is the same" "$(cd "$tmp/a longer path/dist" && sha256sum -- *)" "$(cd "$build/dist" && sha256sum -- *)"
-is "nothing says where it was packed" "$(for f in "$build"/dist/*; do zstd -dcqf "$f" 2>/dev/null | grep -c -a -F -e "$tmp"; done | sort -u)" 0
+is "an archive made elsewhere is identical" "$(cd "$tmp/a longer path/dist" && sha256sum -- *)" "$(cd "$build/dist" && sha256sum -- *)"
+is "the build directory appears nowhere" "$(for f in "$build"/dist/*; do zstd -dcqf "$f" 2>/dev/null | grep -c -a -F -e "$tmp"; done | sort -u)" 0
 
 # --- unpacked
 chmod 755 "$tmp"
@@ -39,7 +39,7 @@ is "… and of all files" "$(cd "$root" && sed 's/^[0-9a-f]*  //' SHA256SUMS)" "
 is "the program runs" "$(cd "$root" && "${as[@]}" ./cresset --version | head -n 1)" "cresset $version"
 holds "… has at most 10 MB" test "$(stat -c %s "$root/cresset")" -le 10000000
 "$root/cresset" doctor --self --json >"$tmp/self"
-is "… and finds its files as they were packed" "$? $(jq .verified "$tmp/self")" "0 true"
+is "… and finds its files in the archive's layout" "$? $(jq .verified "$tmp/self")" "0 true"
 is "… and the library for GPU programs" "$(jq -r '.checks[] | select(.name == "libcresset-cuda.so") | .detail' "$tmp/self")" "$version"
 for file in README LICENSE man/cresset.1 man/cresset-up.1 completions/bash systemd/cresset.service examples/cresset.yaml licences/sqlite3; do
 	holds "$file" test -s "$root/$file"
@@ -53,7 +53,7 @@ is "the SBOM is SPDX" "$(jq -r .spdxVersion "$sbom")" SPDX-2.3
 of_sbom=$(jq -r '.packages[] | select(.comment // "" | startswith("of the Debian")) | .name' "$sbom" | sort)
 of_map=$(awk '/^Archive member/ { on = 1; next } /^Discarded/ { on = 0 } on && /^\// { sub(/\(.*/, ""); print }' "$build/portable/cresset.map" | sort -u |
 	xargs realpath | xargs dpkg -S | cut -d : -f 1 | sort -u | xargs dpkg-query -W -f '${source:Package}\n' | sort -u)
-is "it names what is linked" "$(comm -13 <(echo "$of_sbom") <(echo "$of_map"))" ""
+is "it names the linked libraries" "$(comm -13 <(echo "$of_sbom") <(echo "$of_map"))" ""
 is "… and only the start code besides" "$(comm -23 <(echo "$of_sbom") <(echo "$of_map"))" glibc
 is "… with the version that is installed" "$(jq -r '.packages[] | select(.name == "sqlite3") | .versionInfo' "$sbom")" "$(dpkg-query -W -f '${source:Version}' libsqlite3-dev)"
 is "each has a licence" "$(jq -r '.packages[] | select(.licenseDeclared == "" or .licenseDeclared == null) | .name' "$sbom")" ""
@@ -87,6 +87,6 @@ else
 	skip "a server of plain files names the functions of the stripped program" "recording needs root"
 fi
 tar -C "$tmp" --zstd -xf - <"$build/dist/cresset-$version-source.tar.zst"
-is "the source says its version" "$("$tmp/cresset-$version-source/tools/version")" "$version"
+is "the source has its version" "$("$tmp/cresset-$version-source/tools/version")" "$version"
 holds "… and has what builds it" test -x "$tmp/cresset-$version-source/quickstart"
 finish

@@ -7,23 +7,23 @@
 field() { jq -r "$1" "$tmp/out"; }
 
 ends "a sound store" 0 doctor --data "$tmp/store" --json
-is "… says so" "$(field .sound)" true
+is "… reports it" "$(field .sound)" true
 is "… has all rows" "$(field .rows)" 144
 is "… from the first day" "$(field .from)" 2024-10-04
 is "… to the last" "$(field .to)" 2024-10-06
 is "… nothing waits" "$(field .batches)" 0
 is "… days that are over are sealed" "$(field '[.files[] | select(.sealed) | .name] | join(" ")')" "p/2024-10-04.db p/2024-10-05.db"
 is "… and each file is named" "$(field '.files | length')" 6
-is "… what was asked is there" "$(field '.asked | [.retention_ns, .hot_ns, .disk_bytes] | join(" ")')" "1209600000000000 7200000000000 10737418240"
+is "… has the configured retention" "$(field '.asked | [.retention_ns, .hot_ns, .disk_bytes] | join(" ")')" "1209600000000000 7200000000000 10737418240"
 is "… as sqlite3 sees it" "$(sqlite3 "$tmp/store/meta.db" "SELECT value FROM asked WHERE key = 'disk_bytes'")" 10737418240
 is "… no row is lost, no day went early" "$(field '[.lost_rows, .kept_short] | join(" ")')" "0 false"
 ends "text has the same status" 0 doctor --data "$tmp/store"
 has "… the days" "3 days, 2024-10-04 to 2024-10-06" "$out"
 has "… and the rows" "144 rows" "$out"
 LC_ALL=C "$cresset" doctor --data "$tmp/store" >"$tmp/out"
-is "ASCII where there is no UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/out")" 0
+is "ASCII without UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/out")" 0
 
-fails "no store" 6 "there is no store" doctor --data "$tmp"
+fails "no store" 6 "no store" doctor --data "$tmp"
 fails "a process and a store" 2 "either" doctor 1 --data "$tmp/store"
 
 # --- damage: a page is gone
@@ -43,15 +43,15 @@ done
 wiped 2024-10-04.det.db 2
 has "… with words" "2024-10-04" "$(field '.files[3].problem')"
 is "… the others are read" "$(field '[.files[4, 5].rows] | add')" 96
-ends "… in text, too" 6 doctor --data "$tmp/bad"
-has "… with a verdict" "something is damaged: 1 of 6 files" "$out"
+ends "… in text as well" 6 doctor --data "$tmp/bad"
+has "… with a verdict" "the store is damaged: 1 of 6 files" "$out"
 
 # --- days that went before their time
 rm -rf "$tmp/short" && cp -r "$tmp/store" "$tmp/short"
 sqlite3 "$tmp/short/meta.db" "INSERT OR REPLACE INTO kept VALUES(1, $(date +%s)000000000 - 86400000000000)"
 ends "a short disk" 0 doctor --data "$tmp/short"
-has "… is told" "was taken away, because of --disk" "$out"
-has "… beside what was asked" "asked:  14 d" "$out"
+has "… is reported" "was deleted, because of --disk" "$out"
+has "… next to the configured retention" "limits: 14 d" "$out"
 
 # --- beside a process that writes
 for ((i = 0; i < 200; i++)); do echo "main;f$i 3"; done >"$tmp/in.folded"
@@ -72,23 +72,23 @@ for ((i = 0; i < 10; i++)); do
 done
 touch "$tmp/stop"
 wait $writer
-is "a writer goes on" $? 0
-is "… beside it all is sound" "$unsound" ""
+is "a writer continues" $? 0
+is "… while it runs, the store is undamaged" "$unsound" ""
 
 # --- files that others may read, as earlier versions made them
 rm -rf "$tmp/old" && cp -r "$tmp/store" "$tmp/old"
 chmod 750 "$tmp/old" && chmod 644 "$tmp/old"/*.db && chmod 755 "$tmp/old/p" && chmod 664 "$tmp/old/p/2024-10-04.db"
 echo >"$tmp/old/notes" && chmod 644 "$tmp/old/notes"
 ends "files that others may read" 0 doctor --data "$tmp/old"
-has "… are mended, and counted" "mended: others could read 4 files" "$out"
+has "… are mended, and counted" "fixed:  others could read 4 files" "$out"
 is "… all" "$(find "$tmp/old" -name '*.db' -perm /137)" ""
 is "… and the directories" "$(stat -c %a "$tmp/old/p")" 750
 is "… no file that is not the store's" "$(stat -c %a "$tmp/old/notes")" 644
 ends "… once" 0 doctor --data "$tmp/old" --json
-is "… for good" "$(field '[.mended_files, .open_files, .open_to_others] | join(" ")')" "0 0 false"
+is "… permanently" "$(field '[.mended_files, .open_files, .open_to_others] | join(" ")')" "0 0 false"
 chmod 751 "$tmp/old"
 ends "an open directory" 0 doctor --data "$tmp/old"
-has "… is told, with what to do" "chmod o= $tmp/old" "$out"
+has "… is reported, with a remedy" "chmod o= $tmp/old" "$out"
 is "… and stays" "$(stat -c %a "$tmp/old")" 751
 chmod 750 "$tmp/old"
 ln "$tmp/old/names.db" "$tmp/second" && chmod 644 "$tmp/second"

@@ -39,33 +39,33 @@ build_id() { readelf -n "$1" | sed -n 's/ *Build ID: //p'; }
 inspect "$tmp/full"
 is "a program with its symbols" "$(file "$tmp/full" .names_from)" .symtab
 is "… is fine" "$(file "$tmp/full" .state)" ok
-is "… has the build id that readelf says" "$(file "$tmp/full" .build_id)" "$(build_id "$tmp/full")"
+is "… has the build id of readelf" "$(file "$tmp/full" .build_id)" "$(build_id "$tmp/full")"
 is "… needs nothing" "$(file "$tmp/full" .remedy)" null
 is "… and is walked by its call frame information" "$(file "$tmp/full" .frames_from)" .eh_frame
 holds "… which has rows" [ "$(file "$tmp/full" .frame_rows)" -gt 10 ]
 functions=$(file "$tmp/full" .functions)
 is "the process has a name" "$(jq -r .comm "$tmp/json")" full
-is "every file that maps says is executable is there" "$(jq -r '.files[].path' "$tmp/json" | sort)" \
+is "every executable mapping is listed" "$(jq -r '.files[].path' "$tmp/json" | sort)" \
 	"$(awk '$2 ~ /x/ && ($6 ~ /^\// || $6 == "[vdso]") { print $6 }' /proc/"$pid"/maps | sort -u)"
-is "the image of the kernel is fine as it is" "$(file '[vdso]' .state)" ok
+is "the kernel image is accepted" "$(file '[vdso]' .state)" ok
 run_cresset doctor "$pid"
 has "the same as text" "$tmp/full" "$out"
 has "… with the build id" "$(build_id "$tmp/full")" "$out"
 has "… the functions" "names    .symtab: $(file "$tmp/full" .functions) functions" "$out"
 LC_ALL=C "$cresset" doctor "$pid" >"$tmp/out"
-is "ASCII where there is no UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/out")" 0
+is "ASCII without UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/out")" 0
 
 inspect "$tmp/linked"
-is "a program with a debug file beside it" "$(file "$tmp/linked" .names_from)" "debug file"
-is "… says which" "$(file "$tmp/linked" .debug_file)" "$tmp/linked.debug"
+is "a program with a separate debug file" "$(file "$tmp/linked" .names_from)" "debug file"
+is "… names the file" "$(file "$tmp/linked" .debug_file)" "$tmp/linked.debug"
 is "… and has as many names" "$(file "$tmp/linked" .functions)" "$functions"
 
 inspect "$tmp/bare"
 is "a stripped program" "$(file "$tmp/bare" .state)" "$([ "$(file "$tmp/bare" .names_from)" = null ] && echo missing || echo limited)"
 if [ -d /var/lib/dpkg/info ]; then
-	is "… of nobody's package" "$(file "$tmp/bare" .remedy)" "build it with -g and leave its symbols in"
+	is "… of no package" "$(file "$tmp/bare" .remedy)" "build it with -g and leave its symbols in"
 else
-	skip "… of nobody's package" "no dpkg here"
+	skip "… of no package" "no dpkg here"
 fi
 is "… without code made at run time" "$(jq -c .jit "$tmp/json")" '{"bytes":0,"perf_map":null,"remedy":null}'
 rm "$tmp/bare"
@@ -75,14 +75,14 @@ if opens_map_files; then
 else
 	skip "a deleted file is still read" "needs CAP_CHECKPOINT_RESTORE"
 fi
-is "… and said to be deleted" "$(file "$tmp/bare" .deleted)" true
+is "… and marked deleted" "$(file "$tmp/bare" .deleted)" true
 
 inspect "$tmp/full" jit
 is "code made at run time" "$(jq -r .jit.bytes "$tmp/json")" 65536
 holds "… without names has a remedy" jq -e '.jit.perf_map == null and .jit.remedy != null' "$tmp/json"
 touch "/tmp/perf-$pid.map"
 "$cresset" doctor --json "$pid" >"$tmp/json"
-is "… with a map has none" "$(jq -c .jit "$tmp/json")" "{\"bytes\":65536,\"perf_map\":\"/tmp/perf-$pid.map\",\"remedy\":null}"
+is "… with a map is complete" "$(jq -c .jit "$tmp/json")" "{\"bytes\":65536,\"perf_map\":\"/tmp/perf-$pid.map\",\"remedy\":null}"
 rm "/tmp/perf-$pid.map"
 
 is "a program in C has no interpreter in it" "$(jq -c .runtimes "$tmp/json")" '[]'
@@ -117,9 +117,9 @@ has "the same as text" "in 2 threads at this moment, $(runtime named) with names
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$cresset" doctor "$pid" >"$tmp/out" 2>"$tmp/err"
-	is "somebody else's process" $? 3
+	is "a process of another user" $? 3
 else
-	skip "somebody else's process" "not root, or no setpriv"
+	skip "a process of another user" "not root, or no setpriv"
 fi
 ends "a thread of the kernel has no files" 0 doctor 2
 fails "no such process" 5 "No such process" doctor 4194305

@@ -26,7 +26,7 @@ check() { ask ".checks[] | select(.name == \"$1\").$2"; }    # NAME FIELD
 # --- without a list
 self "without a list" 0
 is "… it is sound, but not verified" "$(ask '"\(.sound) \(.verified) \(.checksums)"')" "true false null"
-has "… it says so" "there is no SHA256SUMS" "$(check files detail)"
+has "… it reports this" "SHA256SUMS is missing" "$(check files detail)"
 has "… and where it looked" "$dir"$'\n'"$tmp/lib/cresset" "$(check files remedy)"
 is "… that is a limit" "$(check files state)" limited
 ends "… as text" 0 doctor --self
@@ -40,13 +40,13 @@ is "… every file" "$(ask '.files[] | "\(.name) \(.state)"')" "$(printf '%s sam
 is "… the version" "$(ask .version)" "$version"
 is "… the build id" "$(ask .build_id)" "$(readelf -n "$cresset" | sed -n 's/ *Build ID: //p')"
 ends "… as text" 0 doctor --self
-has "… one line for all files" "3 as in $dir/SHA256SUMS" "$out"
+has "… one line for all files" "3 match $dir/SHA256SUMS" "$out"
 hasnt "… and no others" "man/cresset.1" "$out"
 has "… the verdict" "are as SHA256SUMS has them" "$out"
 ends "… with -v" 0 doctor --self -v
 has "… every file" "man/cresset.1" "$out"
 LC_ALL=C "$cresset" doctor --self -v >"$tmp/ascii"
-is "ASCII where there is no UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/ascii")" 0
+is "ASCII without UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/ascii")" 0
 (cd "$dir" && sha256sum -b "${files[@]}" | sed 's/$/\r/' >SHA256SUMS)
 self "binary mode, and CR LF" 0
 is "… all the same" "$(ask '[.files[] | select(.state == "same")] | length')" 3
@@ -76,11 +76,11 @@ self "a missing directory" 6
 is "… its file" "$(state man/cresset.1)" missing
 mkdir -p "$dir/man/cresset.1"
 self "a directory in its place" 6
-is "… says so" "$(state man/cresset.1)" not_a_file
+is "… reports it" "$(state man/cresset.1)" not_a_file
 rmdir "$dir/man/cresset.1"
 mkfifo "$dir/man/cresset.1"
 ends "a pipe in its place" 6 doctor --self
-has "… says so" "not a regular file" "$out"
+has "… reports it" "not a regular file" "$out"
 rm "$dir/man/cresset.1"
 ln -s cresset.1 "$dir/man/cresset.1"
 self "a link to itself" 6
@@ -94,7 +94,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups "$cr
 	is "… which, and why" "$(ask '.files[] | select(.state != "same") | "\(.name) \(.state): \(.error)"')" "man/cresset.1 not_readable: Permission denied"
 	rm "$dir/man/cresset.1"
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$cresset" doctor --self >/dev/null
-	is "… and another one is missing: that comes first" $? 6
+	is "… and another one missing: that is reported first" $? 6
 	echo page >"$dir/man/cresset.1"
 	chmod 600 "$dir/SHA256SUMS"
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$cresset" doctor --self --json >"$tmp/json"
@@ -120,7 +120,7 @@ has "… which" "line 2 is not as sha256sum writes it in $dir/SHA256SUMS" "$(che
 is "… the others are compared" "$(ask '[.files[] | select(.state == "same")] | length')" 3
 text a "$zeros  no" b c
 self "several such lines" 6
-has "… how many" "line 1 is not as sha256sum writes it, nor are 2 more, in" "$(check files detail)"
+has "… how many" "line 1 is not as sha256sum writes it, and 2 more, in" "$(check files detail)"
 for line in '' "$zeros" "$zeros  " "$zeros cresset" "${zeros%0} cresset" "g${zeros#0}  cresset" "SHA256 (cresset) = $zeros" "$zeros  $(printf '%05000d' 0)" "\\$zeros  a\\nb"; do
 	text "$line"
 	self "no line of sha256sum: '${line:0:70}'" 6
@@ -128,11 +128,11 @@ for line in '' "$zeros" "$zeros  " "$zeros cresset" "${zeros%0} cresset" "g${zer
 done
 printf '%s  cresset\0.txt\n' "$zeros" >"$dir/SHA256SUMS"
 self "a name with a zero byte" 6
-is "… is not looked at" "$(ask '.files | length')" 0
+is "… is not checked" "$(ask '.files | length')" 0
 for name in /etc/passwd ../link ../../etc/passwd man/../../link ./../link man/..//../link ..; do
 	text "$zeros  $name"
 	self "a name that leads out: $name" 6
-	is "… is not looked at" "$(state "$name")" outside
+	is "… is not checked" "$(state "$name")" outside
 done
 (cd "$dir" && sha256sum ./man/../cresset man//cresset.1 >SHA256SUMS)
 self "other ways to write a name" 0
@@ -147,12 +147,12 @@ self "a million lines" 6
 has "… are too many" "larger than 1048576 bytes" "$(check files detail)"
 yes "$zeros  no" | head -15000 >"$dir/SHA256SUMS"
 self "as many as there may be" 6
-is "… are all looked at" "$(ask '.files | length')" 15000
+is "… are all checked" "$(ask '.files | length')" 15000
 for kind in directory pipe; do
 	rm -rf "$dir/SHA256SUMS"
 	case $kind in directory) mkdir "$dir/SHA256SUMS" ;; pipe) mkfifo "$dir/SHA256SUMS" ;; esac
 	self "a $kind instead of the list" 6
-	has "… says so" "no regular file" "$(check files detail)"
+	has "… reports it" "not a regular file" "$(check files detail)"
 done
 rm -rf "$dir/SHA256SUMS"
 # Memory does not grow with the files; sha256sum is the judge of the sum, too.
@@ -183,7 +183,7 @@ fi
 objcopy --remove-section .note.cresset "$built/libcresset-cuda.so" "$dir/libcresset-cuda.so"
 list "${files[@]}"
 self "a library without a version" 6
-has "… says so" "of no known version" "$(check libcresset-cuda.so detail)"
+has "… reports it" "of unknown version" "$(check libcresset-cuda.so detail)"
 echo text >"$dir/libcresset-cuda.so"
 self "a library that is none" 6
 strip -o "$dir/libcresset-cuda.so" "$built/libcresset-cuda.so"
@@ -207,7 +207,7 @@ self "the list of a package" 0
 is "… is below lib" "$(ask '"\(.checksums) \(.verified)"')" "$tmp/usr/lib/cresset/SHA256SUMS true"
 (cd "$tmp/usr/lib/cresset" && sha256sum ../../../other >>SHA256SUMS)
 self "a name that leads above its prefix" 6
-is "… is not looked at" "$(state ../../../other)" outside
+is "… is not checked" "$(state ../../../other)" outside
 rm "$tmp/usr/lib/cresset/SHA256SUMS"
 mv "$tmp/usr/lib" "$tmp/usr/lib64"
 : >"$tmp/usr/lib"
@@ -225,7 +225,7 @@ for program in "$built/cresset" "$built/portable/cresset"; do
 	status=$?
 	if [ "$program" = "$built/cresset" ]; then
 		is "$name needs libmicrohttpd" "$status $(check 'HTTP server' state)" "4 missing"
-		has "… and says what does not work" "up and serve do not start" "$(check 'HTTP server' remedy)"
+		has "… and reports the failures" "up and serve do not start" "$(check 'HTTP server' remedy)"
 	else
 		is "$name has it inside" "$status $(check 'HTTP server' state) $(check 'HTTP server' detail)" "0 ok inside this program"
 	fi
@@ -233,7 +233,7 @@ for program in "$built/cresset" "$built/portable/cresset"; do
 	has "… which library" libgnutls.so.30 "$(check TLS detail)"
 	has "… what that costs" --tls-cert "$(check TLS remedy)"
 	is "… no HTTP client" "$(check 'HTTP client' state)" limited
-	has "… what that costs" "no debug files from debuginfod" "$(check 'HTTP client' remedy)"
+	has "… what that costs" "debuginfod, agent and query --server do not work" "$(check 'HTTP client' remedy)"
 	is "… and no distribution is named" "$(grep -ciE 'debian|fedora|apt|dnf|libgnutls30|libcurl3' "$tmp/json")" 0
 done
 

@@ -9,7 +9,7 @@ mkdir "$dir"
 # Whether a file is a whole picture.
 whole() { xmllint --noout "$1" && grep -q '</svg>' "$1"; }
 
-ends "a picture" 0 flame $folded/simple.txt -o "$dir/a.svg"
+ends "a graph" 0 flame $folded/simple.txt -o "$dir/a.svg"
 holds "… is XML to its end" whole "$dir/a.svg"
 is "… nothing on standard output" "$out" ""
 only_files "… and no .tmp is left" "$dir" a.svg
@@ -18,18 +18,18 @@ is "standard output has the same" "$(cat "$tmp/out.svg")" "$(cat "$dir/a.svg")"
 "$cresset" flame - -o - <$folded/simple.txt >"$tmp/out.svg"
 is "from standard input to standard output" "$(cat "$tmp/out.svg")" "$(cat "$dir/a.svg")"
 
-ends "an old picture" 0 flame $folded/recursion.txt -o "$dir/a.svg"
+ends "an earlier graph" 0 flame $folded/recursion.txt -o "$dir/a.svg"
 has "… is replaced" ">b" "$(cat "$dir/a.svg")"
 cp "$dir/a.svg" "$tmp/kept.svg"
 fails "bad input" 6 "No such file" flame "$tmp/nothing" -o "$dir/a.svg"
-is "… leaves the old picture alone" "$(cat "$dir/a.svg")" "$(cat "$tmp/kept.svg")"
+is "… does not change the earlier graph" "$(cat "$dir/a.svg")" "$(cat "$tmp/kept.svg")"
 only_files "… and nothing else" "$dir" a.svg
 echo old >"$dir/a.svg.tmp"
-ends "a .tmp that somebody left" 0 flame $folded/simple.txt -o "$dir/a.svg"
+ends "a leftover .tmp" 0 flame $folded/simple.txt -o "$dir/a.svg"
 only_files "… goes" "$dir" a.svg
 
 # --- options
-ends "all options of pictures" 0 flame $folded/simple.txt -o "$dir/b.svg" --inverted --icicle --palette mono --min-width 0.5 --title 'A <b> & "c"' --force
+ends "all options of graphs" 0 flame $folded/simple.txt -o "$dir/b.svg" --inverted --icicle --palette mono --min-width 0.5 --title 'A <b> & "c"' --force
 holds "… give XML" whole "$dir/b.svg"
 has "… with the title, escaped" "A &lt;b&gt; &amp;" "$(cat "$dir/b.svg")"
 for palette in kind binary wall classic mono; do
@@ -63,16 +63,16 @@ else
 	mkdir "$tmp/ro" && chmod 555 "$tmp/ro" && cp "$cresset" "$tmp/cresset.copy" && chmod 755 "$tmp"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/cresset.copy" flame - -o "$tmp/ro/x.svg" <$folded/simple.txt >"$tmp/out" 2>"$tmp/err"
 	is "a directory that is not ours" $? 7
-	has "… is said" "Permission denied" "$(cat "$tmp/err")"
+	has "… is reported" "Permission denied" "$(cat "$tmp/err")"
 fi
 mkdir "$tmp/small"
 trap 'umount "$tmp/small" 2>/dev/null; cleanup' EXIT
 if mount -t tmpfs -o size=16k tmpfs "$tmp/small" 2>/dev/null; then
 	fails "a disk that is full" 7 "No space left" flame "$tmp/wide.folded" -o "$tmp/small/x.svg" --min-width 0 --force
-	is "… keeps no half file" "$(ls -A "$tmp/small")" ""
+	is "… leaves no partial file" "$(ls -A "$tmp/small")" ""
 	echo precious >"$tmp/small/x.svg"
-	fails "… with an old picture" 7 "No space left" flame "$tmp/wide.folded" -o "$tmp/small/x.svg" --min-width 0 --force
-	is "… keeps the old one" "$(cat "$tmp/small/"*)" precious
+	fails "… with an earlier graph" 7 "No space left" flame "$tmp/wide.folded" -o "$tmp/small/x.svg" --min-width 0 --force
+	is "… leaves the earlier one" "$(cat "$tmp/small/"*)" precious
 	umount "$tmp/small"
 else
 	skip "a disk that is full" "mounting one needs root"

@@ -14,10 +14,10 @@ times='.devices[] | [.host, .gpu, .source, .watched_ns / 1e6, .busy_ns / 1e6, .i
 read0='.devices[] | select(.host == "read" and .gpu == "0")'
 exact0='.devices[] | select(.host == "exact")'
 
-is "by records where there are some, by readings elsewhere" "$(of "$times")" \
+is "by records if present, by readings otherwise" "$(of "$times")" \
 	$'["exact","0","records",100000,60000,40000,100]\n["read","0","readings",100000,70000,30000,10]\n["read","1","readings",100000,0,100000,1]'
 is "which is exact" "$(of '[.devices[] | [.exact, .period_ns, .uncertain_ns]]')" '[[true,null,0],[false,1000000000,19000000000],[false,1000000000,0]]'
-is "what is idle" "$(of .threshold)" 0.05
+is "idle devices" "$(of .threshold)" 0.05
 is "… as a script has it of the readings" "$(of "$read0 | [.busy_ns, .idle_ns, .gaps, .uncertain_ns]")" \
 	"$("$cresset" query --data "$store" 'hw_gpu_utilization{host="read",gpu="0",task="general"}' --from 2026-11-21T10:00:00Z --to 2026-11-21T10:01:41Z --range 1s --csv |
 		python3 tests/cli/gpu_idle_answers.py 0.05)"
@@ -26,18 +26,18 @@ for percent in 1 2 2.5 90 95; do
 		"$("$cresset" query --data "$store" 'hw_gpu_utilization{host="read",gpu="0",task="general"}' --from 2026-11-21T10:00:00Z --to 2026-11-21T10:01:41Z --range 1s --csv |
 			python3 tests/cli/gpu_idle_answers.py "$(awk -v p="$percent" 'BEGIN { print p / 100 }')")"
 done
-is "… which is said" "$(of .threshold --gpu-idle-threshold 2.5)" 0.025
-is "who: those that ran something" "$(of "$exact0 | [.owned, .owners[0].pid, .owners[0].process]")" '["ran",700,"serve"]'
-is "who: those that the driver lists" "$(of "$read0 | [.owned, .processes, .owners[0].pid, .owners[0].process]")" '["listed",[],null,"train"]'
-is "who: nobody" "$(of '.devices[2] | [.owned, .owners]')" '["none",[]]'
-is "what ended gaps, by records" "$(of "$exact0 | .ended_by[] | [.name, .over, .gaps, .total_ns / 1e6]")" $'["gemm",true,99,39600]\n[null,false,1,400]'
+is "… which is reported" "$(of .threshold --gpu-idle-threshold 2.5)" 0.025
+is "owners: processes that ran work" "$(of "$exact0 | [.owned, .owners[0].pid, .owners[0].process]")" '["ran",700,"serve"]'
+is "owners: processes listed by the driver" "$(of "$read0 | [.owned, .processes, .owners[0].pid, .owners[0].process]")" '["listed",[],null,"train"]'
+is "owners: none" "$(of '.devices[2] | [.owned, .owners]')" '["none",[]]'
+is "the work after gaps, by records" "$(of "$exact0 | .ended_by[] | [.name, .over, .gaps, .total_ns / 1e6]")" $'["gemm",true,99,39600]\n[null,false,1,400]'
 is "… and by readings, which do not know" "$(of "$read0 | .ended_by[] | [.name, .over, .gaps, .total_ns / 1e6]")" $'[null,true,9,27000]\n[null,false,1,3000]'
 is "the longest, when" "$(of "$read0 | .longest[0] | [.from_ns, .to_ns, .over]")" '[1795255207000000000,1795255210000000000,true]'
 shares() { of "$1 | .change.rows[] | select(.function != \"main\") | [.function, .self.older, .self.newer, .self.certainty]" | sort; }
-is "what owners did, by records" "$(shares "$exact0")" $'["wait",0,100,"sure"]\n["work",100,0,"sure"]'
-is "… by readings, and nobody else" "$(shares "$read0")" $'["compute",100,0,"sure"]\n["load",0,100,"sure"]'
+is "activity of owners, by records" "$(shares "$exact0")" $'["wait",0,100,"sure"]\n["work",100,0,"sure"]'
+is "… by readings, of no other process" "$(shares "$read0")" $'["compute",100,0,"sure"]\n["load",0,100,"sure"]'
 is "… with intervals" "$(of "$read0 | .change.rows[0].self | [.low < .change + 1e-9, .high >= .change, .high > -100.0001]")" '[true,true,true]'
-is "one that nobody uses has nothing to compare" "$(of '.devices[2] | [.change, .no_change]')" '[null,"nobody says who uses it"]'
+is "an unused one has nothing to compare" "$(of '.devices[2] | [.change, .no_change]')" '[null,"its processes are unknown"]'
 is "a selector chooses hosts" "$(of '[.devices[].host]' 'wall{host="exact"}')" '["exact"]'
 fails "… one that chooses none" 8 "no series is selected" query --data "$store" --gpu-idle "${range[@]}" 'wall{comm="nobody"}'
 is "… by any label" "$(of '.devices[0] | [.gpu, (.change.rows | map(.function) | sort)]' '{host="read",comm="train"}')" '["0",["compute","load","main"]]'
@@ -46,20 +46,20 @@ is "filters are for the stacks" "$(of "$read0 | [.change.rows[].function]" --foc
 idle --csv >"$tmp/out"
 is "CSV" "$(sed -n '1p;4p' "$tmp/out")" $'gpu,gaps,total_ns,median_ns,longest_ns,ended_by,over,host,source,period_ns\n0,9,27000000000,3000000000,3000000000,,1,read,readings,1000000000'
 idle >"$tmp/out"
-has "text says how sure it is" "GPU 0 of read: idle 30.0 s (30.00 %) in 10 gaps, busy 1 min 10 s (70.00 %) of 1 min 40 s read · ± 19.0 s: from readings of its driver below 5 %, one each 1.00 s" "$(cat "$tmp/out")"
+has "text has the confidence" "GPU 0 of read: idle 30.0 s (30.00 %) in 10 gaps, busy 1 min 10 s (70.00 %) of 1 min 40 s read · ± 19.0 s: from readings of its driver below 5 %, one each 1.00 s" "$(cat "$tmp/out")"
 has "… or that it is exact" "GPU 0 of exact: idle 40.0 s (40.00 %) in 100 gaps, busy 1 min 0 s (60.00 %) of 1 min 40 s recorded · exact" "$(cat "$tmp/out")"
 has "… who" "the driver lists process train" "$(cat "$tmp/out")"
-has "… why there are no stacks" "No stacks to compare: nobody says who uses it" "$(cat "$tmp/out")"
+has "… the reason for missing stacks" "No stacks to compare: its processes are unknown" "$(cat "$tmp/out")"
 "$BUILD/fixture/metrics" "$tmp/none"
-fails "a store without GPUs" 8 "nothing here says what ran on GPUs" query --data "$tmp/none" --gpu-idle --from start --to end
-fails "another view at once" 2 "choose one of --tree and --gpu-idle" query --data "$store" --gpu-idle --tree
-fails "a file at once" 2 "-o takes what is selected" query --data "$store" --gpu-idle -o "$tmp/x.svg"
+fails "a store without GPUs" 8 "no GPU work or readings" query --data "$tmp/none" --gpu-idle --from start --to end
+fails "with another view" 2 "choose one of --tree and --gpu-idle" query --data "$store" --gpu-idle --tree
+fails "with a file" 2 "-o writes samples" query --data "$store" --gpu-idle -o "$tmp/x.svg"
 fails "a threshold of nothing" 2 "--gpu-idle-threshold goes with --gpu-idle" query --data "$store" --gpu-idle-threshold 5 'wall{}'
 fails "… of 0" 2 "below 0 percent nothing is idle" query --data "$store" --gpu-idle --gpu-idle-threshold 0
 fails "… of more than there is" 2 "more than 100 percent" query --data "$store" --gpu-idle --gpu-idle-threshold 101
 fails "a type that is not there" 2 "heap" query --data "$store" --gpu-idle 'heap{}'
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset"
-is "a recording is asked likewise" "$("$cresset" -q query --data "$tmp/gpu.cresset" --gpu-idle --json | jq -c '.devices[] | [.gpu, .host, .watched_ns / 1e6, .busy_ns / 1e6, .gaps]')" $'["0",null,10000,7000,100]\n["1",null,10000,1000,1]'
+is "a recording gives the same" "$("$cresset" -q query --data "$tmp/gpu.cresset" --gpu-idle --json | jq -c '.devices[] | [.gpu, .host, .watched_ns / 1e6, .busy_ns / 1e6, .gaps]')" $'["0",null,10000,7000,100]\n["1",null,10000,1000,1]'
 is "… as report has it" "$("$cresset" -q query --data "$tmp/gpu.cresset" --gpu-idle --json | jq -c '[.devices[].change.rows]')" "$("$cresset" -q report --gpu-idle --json "$tmp/gpu.cresset" | jq -c '[.devices[].change.rows]')"
 serve "$tmp/gpu.cresset"
 for part in "" 'wall{}'; do

@@ -46,14 +46,14 @@ run_cresset record "--$bad"
 is "an option" "$status" 2
 holds "… is shown harmlessly" quiet_bytes "$tmp/err"
 run_cresset "$bad"
-holds "a command is, too" quiet_bytes "$tmp/err"
+holds "… a command" quiet_bytes "$tmp/err"
 printf 'main;work 3\nbroken\n' >"$tmp/$bad.folded"
 run_cresset report "$tmp/$bad.folded"
-holds "a warning is, too" quiet_bytes "$tmp/err"
+holds "… a warning" quiet_bytes "$tmp/err"
 run_cresset report "$tmp/hostile.folded" --type "$bad"
-holds "a type is, too" quiet_bytes "$tmp/err"
+holds "… a type" quiet_bytes "$tmp/err"
 run_cresset report "$tmp/hostile.folded" --callers "$bad"
-holds "a function is, too" quiet_bytes "$tmp/err"
+holds "… a function" quiet_bytes "$tmp/err"
 
 # --- sizes: 512 MB of address space and 60 s are plenty
 bounded() { (ulimit -v 524288 && timeout 60 "$cresset" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null); }
@@ -73,7 +73,7 @@ bounded report --tree "$tmp/deep.folded"
 is "… as a tree" $? 0
 bounded flame "$tmp/deep.folded" -o "$tmp/deep.svg"
 status=$?
-holds "… as a picture: drawn or refused" [ $status -le 7 ]
+holds "… as a graph: drawn or refused" [ $status -le 7 ]
 head -c 1000000000 /dev/zero | gzip -1 >"$tmp/bomb.gz"
 bounded report "$tmp/bomb.gz"
 is "1 GB of zeros in 4 MB" $? 6

@@ -55,7 +55,7 @@ query "… by trace" "cpu{trace_id=\"$trace\"}" --json
 is "… one sample" "$(jq -r '"\(.total) \(.top[0].function)"' <<<"$out")" "1 work"
 query "… by pid" cpu --by pid --range 10s --csv
 is "… each its own" "$(cut -d, -f2,3 <<<"$out" | grep -E '^(7|9),[1-9]' | sort | xargs)" "7,2 9,1"
-hasnt "… nothing is missing" "are not known there" "$errs"
+hasnt "… nothing is missing" "without pid, tid, cpu and trace_id" "$errs"
 query "a heatmap" cpu --heatmap --csv
 has "… has columns" , "$out"
 query "a file" 'cpu{pid=~".*"}' -o "$tmp/out.cresset"
@@ -66,12 +66,12 @@ is "… has exact times and ids" "$(sql "$tmp/out.cresset" "SELECT time, pid, ti
 ends "samples of yesterday" 0 convert "$tmp/old.otlp" --data "$store"
 is "… are sums of windows" "$(sql "$store" "SELECT sum(value), count(pid), max(length) FROM samples WHERE time < ${recent}000000000")" 3,0,10000000000
 query "all of it" cpu --from now-48h --csv
-hasnt "… is complete" "are not known there" "$errs"
+hasnt "… is complete" "without pid, tid, cpu and trace_id" "$errs"
 has "… sums" "work" "$out"
 query "by pid" 'cpu{pid="7"}' --from now-48h --csv
-has "… a part is not known" "pid, tid, cpu and trace_id are not known there" "$errs"
+has "… a part is not known" "without pid, tid, cpu and trace_id" "$errs"
 query "by trace" "cpu{trace_id=\"$trace\"}" --from now-48h --csv
-has "… the same" "are not known there" "$errs"
+has "… the same" "without pid, tid, cpu and trace_id" "$errs"
 
 # --- ids of stacks: the same in a file, in the store, of samples and of windows, and on another machine
 stack_of="SELECT DISTINCT stack_id FROM samples JOIN stacks USING (stack) WHERE leaf = 'work'"
@@ -85,13 +85,13 @@ total() { "$cresset" -q query "$@" --json | jq '.total // 0'; }
 is "a selector finds its samples and windows" "$(total --data "$store" "cpu{stack_id=\"$id\"}" --from now-48h)" 4
 is "… and all others" "$(total --data "$store" "cpu{stack_id!=\"$id\"}" --from now-48h)" 2
 is "… in a file" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=\"${id^^}\"}")" 2
-is "… by its beginning" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=~\"${id:0:12}.*\"}")" 2
-is "… beside a pid" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=\"$id\",pid=\"9\"}")" 0
+is "… by prefix" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=~\"${id:0:12}.*\"}")" 2
+is "… with a pid" "$(total --data "$tmp/recent.otlp" "cpu{stack_id=\"$id\",pid=\"9\"}")" 0
 query "windows know it" "cpu{stack_id=\"$id\"}" --from now-48h --csv
-hasnt "… nothing is missing" "are not known there" "$errs"
+hasnt "… nothing is missing" "without pid, tid, cpu and trace_id" "$errs"
 query "over time" "cpu{stack_id=\"$id\"}" --from now-48h --range 12h --csv
 is "… it is all there" "$(tail -n +2 <<<"$out" | awk -F, '{ n += $2 } END { print n }')" 4
-fails "what is no id" 2 "a stack_id is 32 hexadecimal digits" query --data "$store" 'cpu{stack_id="abc"}'
+fails "an invalid id" 2 "a stack_id is 32 hexadecimal digits" query --data "$store" 'cpu{stack_id="abc"}'
 
 # --- in files of other programs
 "$cresset" -q convert "$tmp/recent.otlp" -o "$tmp/ids.otlp"

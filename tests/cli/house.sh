@@ -38,14 +38,14 @@ module base/lower
 module cmd/proc/top base/low.h x_low base/lower.h x_lower
 file src/cmd/main.c '#include "base/low.h"\n#include "base/lower.h"\n#include "cmd/proc/top.h"\nint main(void)\n{\n\tx_top();\n\tx_low();\n\tx_lower();\n}\n'
 file README.md '12345678'
-holds "all bars are kept" house
+holds "all bars are met" house
 is "modules" "$(row 'modules in the largest directory')" "2 ≤ 40 src/base"
 is "no circle" "$(row 'largest circle of modules by include and call')" "1 ≤ 5 0 circles"
 is "headers" "$(row headers)" "3 ≤ 470"
 is "lines of functions" "$(row 'lines of a function, p50\/p90\/p99\/max')" "3/6/6/6 ≤ 15/35/60/80 main src/cmd/main.c:4, of 4"
 is "functions with one user file" "$(row 'extern functions with one user file, %')" "33.3 ≤ 45 1 of 3"
 is "bytes" "$(row 'bytes of README.md')" "8 ≤ 8000"
-is "what the hottest header costs" "$(row 'compilations when the hottest header changes')" "3 ≤ 150 src/base/low.h"
+is "the cost of the most included header" "$(row 'compilations when the hottest header changes')" "3 ≤ 150 src/base/low.h"
 is "no circles to list" "$(house --circles)" ""
 is "no dead function" "$(house --dead)" ""
 
@@ -76,7 +76,7 @@ is "its arrows" "$(house --circles)" "circle of 6: ring/a ring/b ring/c ring/d r
   src/ring/deep/f.h:1 → ring/a: include"
 is "the circle misses its bar" "$(row 'largest circle of modules by include and call')" "6 ≤ 5 MISSED 1 circles"
 house >/dev/null
-is "… which the status says" $? 1
+is "… which the status reports" $? 1
 is "one user in the same directory" "$(house --single | sed 's/^ *//; s/  */ /g' | sort)" "$(sort <<'END'
 lines both files of tests module → its only user
 5 12 0 ring/d → ring/c

@@ -20,13 +20,13 @@ ends "a page" 0 flame $folded/simple.txt -o "$dir/a.html"
 is "… nothing on standard output" "$out" ""
 only_files "… and no .tmp is left" "$dir" a.html
 is "… that is whole" "$(tail -1 "$dir/a.html")" "</html>"
-holds "… whose policy has the hashes of its script and style" hashes_fit "$dir/a.html"
+holds "… and a policy with the hashes of its script and style" hashes_fit "$dir/a.html"
 has "… and lets nothing else in" "default-src 'none'; script-src blob: 'sha256-" "$(cat "$dir/a.html")"
 hasnt "… refers to nothing outside" "http://" "$(grep -v 'id="\(modules\|data\)"' "$dir/a.html" | sed 's,http://www.w3.org,,g')"
 is "… the same again" "$("$cresset" flame $folded/simple.txt -o "$dir/b.html"; cmp "$dir/a.html" "$dir/b.html" && echo same)" same
 ends "convert writes one" 0 convert $folded/simple.txt -o "$dir/b.html"
 is "… of the same total" "$(field "$dir/b.html" 'h["types"][0]["total"]')" "$("$cresset" report $folded/simple.txt --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["total"])')"
-ends "query, too" 0 query --data $folded/simple.txt '{}' -o "$dir/b.html"
+ends "query as well" 0 query --data $folded/simple.txt '{}' -o "$dir/b.html"
 ends "standard output" 0 convert $folded/simple.txt -o - --to html
 has "… has it" "</html>" "$out"
 ends "all types" 0 flame $pprof/parca-alloc_objects.pb.gz -o "$dir/b.html"
@@ -46,10 +46,10 @@ holds "… leaves the old page alone" cmp "$dir/a.html" "$tmp/kept.html"
 ends "a recording" 0 flame "$tmp/waits.cresset" -o "$dir/w.html"
 is "… has its threads" "$(field "$dir/w.html" 'sorted(t["name"] for t in h["threads"] if t["name"])')" "['db', 'web', 'worker']"
 is "… its samples in time" "$(field "$dir/w.html" 'h["types"][0]["timeline"]["rows"], h["types"][0]["timeline"]["window_ns"]')" "1496 0"
-is "… and what is known of it" "$(field "$dir/w.html" 'h["meta"]["start"], h["meta"]["duration_ns"], h["meta"]["lost_samples"]')" "2023-11-14T22:13:20Z 10000000000 0"
+is "… and the known metadata" "$(field "$dir/w.html" 'h["meta"]["start"], h["meta"]["duration_ns"], h["meta"]["lost_samples"]')" "2023-11-14T22:13:20Z 10000000000 0"
 # --- differences
 ends "a difference" 0 flame $folded/simple.txt --diff $folded/recursion.txt -o "$dir/d.html"
-has "… in the table, too" "change of self" "$(cat "$dir/d.html")"
+has "… in the table as well" "change of self" "$(cat "$dir/d.html")"
 ends "diff writes one" 0 diff $folded/recursion.txt $folded/simple.txt -o "$dir/e.html"
 is "… of both totals" "$(field "$dir/e.html" 'h["types"][0]["total"] != h["types"][0]["older_total"]')" True
 
@@ -81,34 +81,34 @@ holds "a difference at most 6: $(bytes "$dir/l.html") for $(nodes "$dir/l.html")
 "$BUILD/fixture/gpu_store" "$tmp/store"
 range=(--from 2026-11-21T10:00:00Z --to 2026-11-21T10:01:40Z)
 rows='[[t["name"], t["total"], (t.get("timeline") or {}).get("rows")] for t in h["types"]]'
-ends "of a store" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html"
+ends "from a store" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html"
 is "… has each sample at its time, and what ran on GPUs" "$(field "$dir/s.html" "$rows")" "[['wall', 100000000000, 1000], ['gpu-time', 60000000000, 100]]"
 is "… its threads" "$(field "$dir/s.html" '{(t["pid"], t["name"]) for t in h["threads"] if t["tid"]}')" "{(700, 'serve')}"
 is "… the readings of that host's GPUs" "$(field "$dir/s.html" '[[m["metric"], [[g["labels"]["gpu"], max(g["values"])] for g in m["groups"]]] for m in h["gpu"]["metrics"]]')" "[['hw_gpu_utilization', [['0', 0.6]]]]"
 is "… on its clock" "$(field "$dir/s.html" 'h["gpu"]["start_ns"]')" 1795255200000000000
 ends "a part of it" 0 query --data "$tmp/store" --from 2026-11-21T10:00:10Z --to 2026-11-21T10:00:20Z 'wall{host="exact"}' --focus work -o "$dir/p.html"
 is "… is that part" "$(field "$dir/p.html" "$rows")" "[['wall', 6000000000, 60], ['gpu-time', 6000000000, 10]]"
-ends "beside others" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html" -o "$dir/s.folded"
+ends "with other outputs" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html" -o "$dir/s.folded"
 is "… it has sums, as they have" "$(field "$dir/s.html" "$rows")" "[['wall', 100000000000, None]]"
-ends "beside a trace" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html" -o "$dir/s.trace.json"
+ends "with a trace" 0 query --data "$tmp/store" "${range[@]}" 'wall{host="exact"}' -o "$dir/s.html" -o "$dir/s.trace.json"
 is "… both have times" "$(field "$dir/s.html" "$rows") $(jq .otherData.gpu_slices "$dir/s.trace.json")" "[['wall', 100000000000, 1000], ['gpu-time', 60000000000, 100]] 100"
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset" 0 1763719200 more
 "$cresset" -q convert "$tmp/gpu.cresset" --data "$tmp/old"
 ends "where exact times are gone" 0 query --data "$tmp/old" --from start --to end wall -o "$dir/o.html"
-has "… it is said" "exact times are kept of the last hours only: the page has no timeline" "$errs"
+has "… it is reported" "exact times exist for the last hours only: the page has no timeline" "$errs"
 is "… and it has the sums" "$(field "$dir/o.html" "$rows")" "[['wall', 30000000000, None]]"
 ends "… nor ids of processes" 0 query --data "$tmp/old" --from start --to end 'wall{pid="700"}' -o "$dir/o.html"
-has "… which is said" "only sums of 10 s are kept: pid, tid" "$errs"
+has "… which is reported" "only sums of 10 s: without pid, tid" "$errs"
 "$BUILD/fixture/gpu_trace" "$tmp/many.cresset" 1200000 >/dev/null
 "$cresset" -q convert "$tmp/many.cresset" --data "$tmp/many" --at now-5m
 total=$("$cresset" query --data "$tmp/many" gpu-time --from start --to end --json | jq .total)
 for limit in "limit of 2,097,152 rows" "more memory than 52.4 MB"; do
-	ends "of too much" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$dir/m.html" --max-memory "$([[ $limit = *MB ]] && echo 50M || echo 1G)"
-	has "… it is said" "$limit: the page has no timeline" "$errs"
+	ends "above the limit" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$dir/m.html" --max-memory "$([[ $limit = *MB ]] && echo 50M || echo 1G)"
+	has "… it is reported" "$limit: the page has no timeline" "$errs"
 	is "… and it has the sums" "$(field "$dir/m.html" "$rows")" "[['gpu-time', $total, None]]"
 done
-ends "of a recording" 0 query --data "$tmp/gpu.cresset" wall -o "$dir/r.html"
-is "… likewise" "$(field "$dir/r.html" "$rows") $(field "$dir/r.html" 'len(h["gpu"]["metrics"])')" "[['wall', 30000000000, 1900], ['gpu-time', 10000000000, 202], ['gpu-queue', 6890000000, 199]] 3"
+ends "from a recording" 0 query --data "$tmp/gpu.cresset" wall -o "$dir/r.html"
+is "… the same" "$(field "$dir/r.html" "$rows") $(field "$dir/r.html" 'len(h["gpu"]["metrics"])')" "[['wall', 30000000000, 1900], ['gpu-time', 10000000000, 202], ['gpu-queue', 6890000000, 199]] 3"
 
 # --- from a server
 serve "$tmp/waits.cresset"
@@ -124,10 +124,10 @@ for file in "$tmp/waits.cresset" $folded/simple.txt $pprof/parca-fgprof.pb.gz te
 done
 gzip -c "$tmp/waits.cresset" >"$tmp/waits.gz"
 post api/v1/open --data-binary "@$tmp/waits.gz" >/dev/null
-is "… packed, too" "$(cat "$tmp/code")" 200
-is "… nothing is kept: types are what they were" "$(get api/v1/types | grep -o '"type":"[^"]*"' | sort -u)" '"type":"wall"'
+is "… compressed as well" "$(cat "$tmp/code")" 200
+is "… nothing is stored: the types are unchanged" "$(get api/v1/types | grep -o '"type":"[^"]*"' | sort -u)" '"type":"wall"'
 post api/v1/open --data-binary nothing >/dev/null
-is "what is no profile" "$(cat "$tmp/code")" 415
+is "not a profile" "$(cat "$tmp/code")" 415
 post api/v1/open -X POST >/dev/null
 is "nothing at all" "$(cat "$tmp/code")" 400
 head -c 3000 "$tmp/waits.cresset" >"$tmp/cut.cresset"
@@ -138,13 +138,13 @@ post api/v1/open --data-binary "@$tmp/zeros" >/dev/null
 is "more than bodies may be" "$(cat "$tmp/code")" 413
 gzip -c "$tmp/zeros" >"$tmp/bomb.gz"
 post api/v1/open --data-binary "@$tmp/bomb.gz" >/dev/null
-holds "… unpacked, too: too large, or more than there is memory for" grep -qx '413\|503' "$tmp/code"
+holds "… compressed: too large, or more than the memory limit" grep -qx '413\|503' "$tmp/code"
 gzip -c "$tmp/bomb.gz" >"$tmp/bombs.gz"
 post api/v1/open --data-binary "@$tmp/bombs.gz" >/dev/null
-is "… twice packed it is no profile" "$(cat "$tmp/code" | cut -c1)" 4
+is "… compressed twice: not a profile" "$(cat "$tmp/code" | cut -c1)" 4
 is "… and the server is well" "$(get healthz >/dev/null; cat "$tmp/code")" 200
 post api/v1/open -H 'Content-Encoding: br' --data-binary x >/dev/null
-is "an encoding that nobody knows" "$(cat "$tmp/code")" 415
+is "an unknown encoding" "$(cat "$tmp/code")" 415
 stop
 serve "$tmp/store"
 get api/v1/flame q='wall{host="exact"}' from=2026-11-21T10:00:10Z to=2026-11-21T10:00:20Z focus=work fmt=html >"$tmp/s.html"
@@ -152,7 +152,7 @@ is "fmt=html of a store has what a file of the command line has" "$(header "$tmp
 stop
 serve "$tmp/old"
 get api/v1/flame q=wall from=start to=end fmt=html >"$tmp/s.html"
-is "… where exact times are gone, too" "$(field "$tmp/s.html" "$rows")" "[['wall', 30000000000, None]]"
+is "… after exact times were deleted as well" "$(field "$tmp/s.html" "$rows")" "[['wall', 30000000000, None]]"
 stop
 is "the server ends well" "$status" 0
 
@@ -160,21 +160,21 @@ is "the server ends well" "$status" 0
 awk 'BEGIN { srand(3); for (i = 0; i < 300000; i++) printf "main;%x;%x;%x %d\n", rand() * 4e9, rand() * 4e9, rand() * 4e9, i + 1 }' >"$tmp/many.folded"
 serve "$tmp/waits.cresset" --memory 64M
 post api/v1/open --data-binary "@$tmp/many.folded" >"$tmp/said"
-is "a file that takes more memory than a question may" "$(cat "$tmp/code")" 413
-has "… is said, and what helps" "cresset flame FILE -o report.html" "$(cat "$tmp/said")"
+is "a file that needs more memory than a query may" "$(cat "$tmp/code")" 413
+has "… is reported, with a remedy" "cresset flame FILE -o report.html" "$(cat "$tmp/said")"
 stop
 serve "$tmp/waits.cresset" --query-timeout 1ms
 post api/v1/open --data-binary "@$tmp/many.folded" >"$tmp/said"
 is "one that takes longer" "$(cat "$tmp/code")" 413
-has "… is said" "took longer than 1.00 ms" "$(cat "$tmp/said")"
+has "… is reported" "took longer than 1.00 ms" "$(cat "$tmp/said")"
 stop
 # The last --max-rate counts: after what a sender may ask for at once it is told to wait.
 serve "$tmp/waits.cresset" --max-rate 1
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	curl -sS -m 20 -o /dev/null -D "$tmp/head" -w '%{http_code}\n' --data-binary @$folded/simple.txt "${url}api/v1/open"
 done >"$tmp/codes"
-has "too many at once: 429" 429 "$(cat "$tmp/codes")"
-has "… after some that were answered" 200 "$(head -1 "$tmp/codes")"
+has "too many requests: 429" 429 "$(cat "$tmp/codes")"
+has "… after some responses" 200 "$(head -1 "$tmp/codes")"
 has "… with when to come again" "Retry-After" "$(cat "$tmp/head")"
 stop
 finish

@@ -54,9 +54,9 @@ done
 mv "$dir/cpu-2026-11-21T10:05:00Z.pb" "$dir/later/cpu-20261121-100500.pb"
 printf 'no profile\0\1' >"$dir/README"
 ends "a directory" 6 convert "$dir" --data "$tmp/days" --label service=front --label 'env=a=b'
-has "… names what it passed over" "README is not in a known format" "$errs"
+has "… lists the skipped files" "README is not in a known format" "$errs"
 has "… and counts it" "1 file was passed over" "$errs"
-has "… says what it did" "6 files with 12 samples imported" "$errs"
+has "… reports the result" "6 files with 12 samples imported" "$errs"
 "$cresset" -q query --data "$tmp/days" 'samples{service="front",env="a=b"}' --from 2026-11-21T10:00:00Z --to 2026-11-21T10:06:00Z --range 1m --csv >"$tmp/range"
 is "… is at its times" "$(cut -d, -f2 "$tmp/range" | xargs)" "value 2 3 4 5 6 7"
 is "… from the first minute on" "$(sed -n '2s/,.*//p' "$tmp/range")" 1795255200000000000
@@ -77,7 +77,7 @@ is "… series" "$("$cresset" query --data "$tmp/days" --values service)" $'back
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset" 0 1763719200 more
 metrics() { sql "$1" "SELECT name, time, value, (SELECT value FROM labels l WHERE l.series = m.series AND key = 'gpu') FROM metrics m ORDER BY 1, 2, 4" | tail -n +2; }
 ends "a recording with readings" 0 convert "$tmp/gpu.cresset" --data "$tmp/gpus"
-has "… says so" "1 file with 2301 samples and 60 readings imported" "$errs"
+has "… reports it" "1 file with 2301 samples and 60 readings imported" "$errs"
 metrics "$tmp/gpu.cresset" >"$tmp/want"
 metrics "$tmp/gpus" >"$tmp/have"
 is "… which are some" "$(wc -l <"$tmp/want")" 60
@@ -90,12 +90,12 @@ idle() { jq -c '.devices[] | [.gpu, .source, .busy_ns, .idle_ns, .uncertain_ns, 
 ends "when GPUs were idle, of the store" 0 query --gpu-idle --json --data "$tmp/gpus" "${all[@]}"
 is "… by readings" "$(idle)" $'["0","readings",9000000000,0,0,0]\n["1","readings",2000000000,7000000000,1000000000,1]'
 ends "with a label" 0 convert "$tmp/gpu.cresset" --data "$tmp/labeled" --label host=db7
-ends "… the readings have it, too" 0 query --data "$tmp/labeled" 'hw_gpu_power{host="db7",gpu="1"}' "${all[@]}" --reduce max --csv
+ends "… the readings as well" 0 query --data "$tmp/labeled" 'hw_gpu_power{host="db7",gpu="1"}' "${all[@]}" --reduce max --csv
 is "… as samples have" "$("$cresset" query --data "$tmp/labeled" --values host)" db7
 "$BUILD/fixture/gpu" "$tmp/clockless.cresset" 0 0 more
-ends "of no known time" 0 convert "$tmp/clockless.cresset" --data "$tmp/clockless" --at 1763719200
+ends "without a time" 0 convert "$tmp/clockless.cresset" --data "$tmp/clockless" --at 1763719200
 metrics "$tmp/clockless" >"$tmp/have"
-holds "… at that which is told" cmp "$tmp/want" "$tmp/have"
+holds "… at the given time" cmp "$tmp/want" "$tmp/have"
 
 # --- other names, and none
 for name in heap-1795255200.folded heap-1795255200000.folded 20261121T100000Z.folded 2026-11-21_10-00-00.folded x.20261121100000.y.folded; do
@@ -103,9 +103,9 @@ for name in heap-1795255200.folded heap-1795255200000.folded 20261121T100000Z.fo
 	ends "$name" 0 convert "$tmp/$name" --data "$tmp/named.$name"
 	is "… is read" "$(sql "$tmp/named.$name" "SELECT min(time) FROM samples" | tail -1)" 1795255200000000000
 done
-fails "no time" 6 "tells a time" convert $folded/simple.txt --data "$tmp/none"
-has "… says what to do" "--at" "$errs"
-ends "a time that is told" 0 convert $folded/simple.txt --data "$tmp/none" --at 1795255200
+fails "no time" 6 "no timestamp in the file or its name" convert $folded/simple.txt --data "$tmp/none"
+has "… suggests a remedy" "--at" "$errs"
+ends "a given time" 0 convert $folded/simple.txt --data "$tmp/none" --at 1795255200
 fails "a wrong one" 2 "option --at" convert $folded/simple.txt --data "$tmp/none" --at yesterday
 fails "a label without a value" 2 "is not KEY=VALUE" convert $folded/simple.txt --data "$tmp/none" --label host
 fails "-o and --data" 2 "choose one of -o and --data" convert $folded/simple.txt --data "$tmp/none" -o "$tmp/x.folded"

@@ -12,7 +12,7 @@ for file in bin/cresset share/man/man1/cresset-up.1 share/man/man5/cresset-forma
 	holds "$file" test -s "$root/usr/$file"
 done
 holds "the binary runs" "$root/usr/bin/cresset" --version
-is "nothing says where it was built" "$(grep -rlI -e "$PWD" -e @PREFIX@ "$root")" ""
+is "the build directory appears nowhere" "$(grep -rlI -e "$PWD" -e @PREFIX@ "$root")" ""
 is "nothing is there that others may write to" "$(find "$root/usr" -type f -perm /022)" ""
 
 # --- units

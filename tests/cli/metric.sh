@@ -42,19 +42,19 @@ ends "rate" 0 query --data "$store" requests --from 2026-11-21T10:00:00Z --to 20
 is "… of a counter" "$(jq -c '[.groups[] | [.labels.host, (.values[:59] + .values[60:] | map(. * 1e9 | round / 1e9) | unique)]]' "$tmp/out")" \
 	'[["h0",[5]],["h1",[10]],["h2",[15]]]'
 is "… and where it starts again" "$(jq -c '[.groups[].values[59] * 6 | round]' "$tmp/out")" '[25,50,75]'
-is "… is what is said" "$(jq -r .reduce "$tmp/out")" rate
+is "… equals the reported value" "$(jq -r .reduce "$tmp/out")" rate
 
 # --- profiles beside them
 ends "cpu" 0 query --data "$store" cpu "${hour[@]}"
 has "… is a profile" "7 samples" "$out"
-fails "a tree of a metric" 2 "'cpu_busy' is a metric, it has no stacks" query --data "$store" cpu_busy "${hour[@]}" --tree
-fails "a file of a metric" 2 "it has no stacks" query --data "$store" cpu_busy "${hour[@]}" -o "$tmp/x.folded"
+fails "a tree of a metric" 2 "'cpu_busy' is a metric without stacks" query --data "$store" cpu_busy "${hour[@]}" --tree
+fails "a file of a metric" 2 "is a metric without stacks" query --data "$store" cpu_busy "${hour[@]}" -o "$tmp/x.folded"
 fails "--reduce of a profile" 2 "this is not a metric" query --data "$store" cpu "${hour[@]}" --range 1m --reduce max
 fails "steps without end" 1 "more than 100000 steps" query --data "$store" cpu_busy "${hour[@]}" --range 1us
 ends "a step of all time" 2 query --data "$store" cpu_busy --from 1700-01-01 --to 2262-01-01 --range 100000d
 ends "no step of all time" 0 query --data "$store" cpu_busy --from 1970-01-01 --to 2100-01-01
 ends "nothing there" 0 query --data "$store" cpu_busy --from 2026-11-20 --to 2026-11-21 --range 1h
-has "… is said" "nothing to show" "$errs"
+has "… is reported" "nothing to show" "$errs"
 
 # --- SQL
 sql() { "$cresset" -q sql --format csv --data "$store" "$1" | tail -n +2; }

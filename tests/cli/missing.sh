@@ -31,7 +31,7 @@ send() {
 
 serve --data "$tmp/store"
 is "nothing is known of a new store" "$(missing)" '[]'
-is "hosts say what they do not record" "$(send db waits 1 web waits 2 web Python 2)" 200
+is "hosts report their missing features" "$(send db waits 1 web waits 2 web Python 2)" 200
 is "it is there, by host and feature" "$(missing)" '[{"host":"db","feature":"waits","why":"the kernel of db has no waits"},{"host":"web","feature":"Python","why":"the kernel of web has no Python"},{"host":"web","feature":"waits","why":"the kernel of web has no waits"}]'
 is "so is what their collectors have of the kernel's memory" "$(get api/v1/status | jq -c .kernel_memory)" '[{"host":"db","kind":"maps","bytes":4096},{"host":"db","kind":"rings","bytes":4096}]'
 stop
@@ -40,6 +40,6 @@ is "one that was mended ten minutes ago …" "$(send old waits 600)" 200
 is "… is there no more" "$(missing)" '[]'
 stop
 serve tests/golden/folded/recursion.txt
-is "a file has none" "$(missing)" '[]'
+is "a file has no missing features" "$(missing)" '[]'
 is "… and nothing of the kernel's memory" "$(get api/v1/status | jq -c .kernel_memory)" '[]'
 finish

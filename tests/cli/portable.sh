@@ -13,7 +13,7 @@ tools/check-glibc 2.27 "$release" >"$tmp/said" 2>&1
 is "the check refuses newer functions" "$?$(grep -c 'newer than glibc 2.27: .*fcntl64@GLIBC_2.28' "$tmp/said")" 11
 tools/check-glibc 2.40 "$cresset" >"$tmp/said" 2>&1
 is "… and other libraries" "$?$(grep -c 'needs other libraries: .*libsqlite3' "$tmp/said")" 11
-is "nothing says where it was built" "$(grep -c -F "$PWD" "$release")" 0
+is "the build directory appears nowhere" "$(grep -c -F "$PWD" "$release")" 0
 is "it is of the same version and commit" "$("$release" --version | head -2)" "$("$cresset" --version | head -2)"
 is "… and has its libraries inside" "$("$release" --version | sed -n 's/^libraries: *//p')" "linked in, except the C library"
 
@@ -54,9 +54,9 @@ fi
 if [ -n "$gnutls" ] && unshare -m mount --bind "$tmp/nothing" "$(readlink -f "$gnutls")" 2>/dev/null; then
 	unshare -m sh -c 'mount --bind "$1" "$2"; shift 2; exec "$@"' sh "$tmp/nothing" "$(readlink -f "$gnutls")" \
 		"$cresset" serve --listen 127.0.0.1:0 "${tls[@]}" >"$tmp/said" 2>&1
-	is "where there is none, it says so" "$?$(grep -c 'TLS needs the library libgnutls.so.30, which is not here' "$tmp/said")" 41
+	is "without it, this is reported" "$?$(grep -c 'TLS needs the library libgnutls.so.30, which is not here' "$tmp/said")" 41
 else
-	skip "where there is none, it says so" "no mount namespace can be made here, or no GnuTLS"
+	skip "without it, this is reported" "no mount namespace can be made here, or no GnuTLS"
 fi
 mkdir "$tmp/libraries"
 echo nothing >"$tmp/libraries/libgnutls.so.30"

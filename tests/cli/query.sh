@@ -43,7 +43,7 @@ same "callers are report's"
 
 # --- base and part
 ends "a filter" 0 query --data $folded samples --json --focus '^d$'
-is "… keeps the base beside it" "$(jq -c '[.total, .unfiltered_total]' "$tmp/out")" "[4,14]"
+is "… retains the base" "$(jq -c '[.total, .unfiltered_total]' "$tmp/out")" "[4,14]"
 ends "… as text" 0 query --data $folded samples --focus '^d$'
 has "… too" "28.6 % of all after filters" "$out"
 
@@ -106,11 +106,11 @@ fails "no such label" 2 "did you mean 'comm'?" query --data "$waits" --values co
 
 # --- nothing, and why
 ends "a label that is not there" 0 query --data "$waits" 'wall{com="x"}'
-has "… is said" "did you mean 'comm'?" "$errs"
+has "… is reported" "did you mean 'comm'?" "$errs"
 ends "a value that is not there" 0 query --data "$waits" 'wall{comm="x"}'
-has "… is said, too" "no series is selected" "$errs"
+has "… is reported as well" "no series is selected" "$errs"
 ends "a time when nothing was" 0 query --data "$waits" wall --from now-1s
-has "… as well" "nothing in this range" "$errs"
+has "… as well" "no data in this time range" "$errs"
 ends "samples without times" 0 query --data $folded samples
 is "… are all there" "$errs" ""
 
@@ -124,9 +124,9 @@ fails "a bad time" 2 "option --from, column 5:" query --data "$waits" wall --fro
 has "… with a mark" "
       ^" "$errs"
 fails "the end first" 2 "--to is not later than option --from" query --data "$waits" wall --from start+2s --to start+1s
-fails "times of what has none" 2 "have no times" query --data $folded samples --range 1s
+fails "times without timestamps" 2 "have no times" query --data $folded samples --range 1s
 fails "two views" 2 "choose one of --range and --tree" query --data "$waits" wall --range 1s --tree
-fails "a view into a file" 2 "not --tree" query --data "$waits" wall --tree -o "$tmp/x.svg"
+fails "a view into a file" 2 "not the result of --tree" query --data "$waits" wall --tree -o "$tmp/x.svg"
 fails "too many steps" 1 "more than 100000 steps" query --data "$waits" wall --range 1us
 fails "too little memory" 1 "more memory than 1.02 kB" query --data "$waits" wall --max-memory 1K
 fails "a label as root frame of a file" 2 "not 'host'" query --data "$waits" wall --by host -o "$tmp/x.folded"

@@ -12,14 +12,14 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	cp "$cresset" "$tmp/cresset.copy" && chmod 755 "$tmp"
 	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all "$tmp/cresset.copy" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
 	nobody record -a -d 1 -o - --format folded
-	is "nobody may not record" $? 3
-	has "… and learns what is missing" "CAP_BPF" "$(cat "$tmp/err")"
+	is "user nobody may not record" $? 3
+	has "… and gets the missing capabilities" "CAP_BPF" "$(cat "$tmp/err")"
 	has "… and how to get it" "sudo" "$(cat "$tmp/err")"
 	is "… in no other words" "$(grep -c libbpf "$tmp/err")" 0
 	has "… in two ways" "setcap" "$(cat "$tmp/err")"
 	is "… on standard error only" "$(cat "$tmp/out")" ""
 	nobody doctor
-	is "doctor says the same" $? 3
+	is "doctor reports the same" $? 3
 	has "… with the missing piece" "CAP_BPF" "$(cat "$tmp/out")"
 	nobody record --list-events
 	is "events can be listed" $? 0
@@ -36,7 +36,7 @@ fi
 start nice -n 19 sh -c 'while :; do :; done' # an idle machine gives no samples
 
 # --- files
-ends "three outputs at once" 0 record -a -d 0.3 -o "$dir/x.cresset" -o "$dir/x.folded" -o - --format pprof
+ends "three outputs together" 0 record -a -d 0.3 -o "$dir/x.cresset" -o "$dir/x.folded" -o - --format pprof
 is "… standard output is pprof" "$(head -c 2 "$tmp/out" | od -An -tx1)" " 1f 8b"
 only_files "… and nothing else is left" "$dir" x.cresset x.folded
 has "… which the summary names" "wrote $dir/x.folded" "$errs"
@@ -61,10 +61,10 @@ if mount -t tmpfs -o size=8k tmpfs "$tmp/small" 2>/dev/null; then
 	is "… has no half file" "$(ls -A "$tmp/small")" ""
 	only_files "… but the other output is there" "$dir" x.folded
 	fails "a recording on a disk that fills up" 7 "No space left" record -a -d 60 -F 999 -o "$tmp/small/x.cresset" -o "$dir/x.folded"
-	is "… says so once" "$(grep -c error: "$tmp/err")" 1
+	is "… reports it once" "$(grep -c error: "$tmp/err")" 1
 	is "… and leaves nothing" "$(ls -A "$tmp/small")" ""
 	holds "… but the other output" [ -s "$dir/x.folded" ]
-	fails "… whatever the command says" 7 "No space left" record -o "$tmp/small/x.svg" -- sh -c "$burn; exit 3"
+	fails "… whatever the command prints" 7 "No space left" record -o "$tmp/small/x.svg" -- sh -c "$burn; exit 3"
 	umount "$tmp/small"
 else
 	skip "a disk that fills up" "mounting one needs root"
@@ -76,33 +76,33 @@ ends "a directory for threads" 0 record -a -d 0.3 -o "$dir/busy.folded" --per-th
 has "… is named" "thread_analysis.txt and files of " "$errs" # busy_single_…, where only one had samples
 threads=$(find "$dir/threads/new" -name 'thread_*_analysis.txt' | wc -l)
 has "… with how many threads there are" "files of $threads thread" "$errs"
-is "… all have a picture" "$(find "$dir/threads/new" -name 'thread_*.svg' | wc -l)" "$threads"
-is "… and folded stacks, together those of all" "$(cat "$dir"/threads/new/thread_*.folded | awk '{ n += $NF } END { print n }')" "$(awk '{ n += $NF } END { print n }' "$dir/busy.folded")"
+is "… all have a graph" "$(find "$dir/threads/new" -name 'thread_*.svg' | wc -l)" "$threads"
+is "… and folded stacks, which add up to the total" "$(cat "$dir"/threads/new/thread_*.folded | awk '{ n += $NF } END { print n }')" "$(awk '{ n += $NF } END { print n }' "$dir/busy.folded")"
 fails "a directory that is a file" 7 "cannot create the directory $dir/busy.folded: Not a directory" record -a -d 60 -o "$dir/x.svg" --per-thread "$dir/busy.folded"
 hasnt "… is found before the start" "recording" "$errs"
 rm -r "${dir:?}"/*
 
 # --- the summary
 ends "the summary" 0 record -a -d 0.3 -o "$dir/x.folded"
-has "… tells samples" " samples" "$errs"
+has "… reports samples" " samples" "$errs"
 has "… losses" " lost" "$errs"
-has "… what it cost" "peak memory" "$errs"
-ends "of waits for a CPU" 0 record -v -e sched-wait -d 0.3 -o "$dir/x.folded"
-hasnt "… nothing about blocked time, which nobody asked for" "went into waits" "$errs"
-hasnt "… nor about samples, of which none are due" "  due " "$errs"
-ends "of blocked time" 0 record -v -e off-cpu,cpu -d 0.3 -o "$dir/x.folded"
-has "… what has no stack" "went into waits below 1.00 ms, which have no stack" "$errs"
+has "… its cost" "peak memory" "$errs"
+ends "waits for a CPU" 0 record -v -e sched-wait -d 0.3 -o "$dir/x.folded"
+hasnt "… nothing about blocked time, which was not requested" "went into waits" "$errs"
+hasnt "… nor about samples, since none are expected" "  due " "$errs"
+ends "blocked time" 0 record -v -e off-cpu,cpu -d 0.3 -o "$dir/x.folded"
+has "… waits without a stack" "went into waits below 1.00 ms, which have no stack" "$errs"
 has "… and how many samples were due" " samples, by the CPUs' " "$errs"
-ends "of all blocked time" 0 record -e off-cpu -m 0 -d 0.3 -o "$dir/x.folded"
+ends "all blocked time" 0 record -e off-cpu -m 0 -d 0.3 -o "$dir/x.folded"
 hasnt "… no waits below nothing" "went into waits" "$errs"
 ends "as JSON" 0 record --json -a -d 0.3 -o "$dir/x.folded"
 holds "… it is JSON" jq -e '.samples >= 0 and .lost == 0 and .duration_ns >= 300000000 and .written[0].format == "folded"' "$tmp/out"
 LC_ALL=C "$cresset" record -a -d 0.2 -o "$dir/x.folded" 2>"$tmp/err"
-is "… ASCII where there is no UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/err")" 0
+is "… ASCII without UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/err")" 0
 ends "events" 0 record --list-events
 has "… work or not" "not in this version" "$out"
 ends "events as JSON" 0 record --list-events --json
-holds "… name those that work" jq -e 'map(select(.works)) | map(.name) == ["cpu", "off-cpu", "sched-wait", "wall", "gpu-time", "gpu-wait", "gpu-launch", "gpu-copy", "gpu-stall", "hbm-alloc", "hbm-inuse", "nccl"]' "$tmp/out"
+holds "… lists the working ones" jq -e 'map(select(.works)) | map(.name) == ["cpu", "off-cpu", "sched-wait", "wall", "gpu-time", "gpu-wait", "gpu-launch", "gpu-copy", "gpu-stall", "hbm-alloc", "hbm-inuse", "nccl"]' "$tmp/out"
 
 # --- a command
 run() { "$cresset" record -q -o "$dir/x.folded" "$@"; }
@@ -111,7 +111,7 @@ is "a command's status is ours" $? 42
 run -- sh -c 'kill -TERM $$'
 is "… also when it is killed" $? 143
 run -- true 2>/dev/null
-is "a command that is over at once is no error" $? 0
+is "a command that ends immediately is not an error" $? 0
 rm -f "$dir"/*
 fails "a command that is not there" 5 "cannot run '/no/such': No such file" record -o "$dir/x.folded" -- /no/such arg
 fails "… or not to be executed" 5 "Permission denied" record -o "$dir/x.folded" -- /etc/passwd

@@ -50,13 +50,13 @@ wait_ready
 kill -INT $pid
 wait $pid
 is "SIGINT for us alone reaches the command" $? 7
-only_files "… and what it did is written" "$dir" x.folded
+only_files "… and its data is written" "$dir" x.folded
 rm "$tmp/ready"
 begin -o "$dir/x.folded" -- sh -c "trap 'exit 6' TERM; $waiting" "$tmp/ready"
 wait_ready
 kill -TERM $pid
 wait $pid
-is "SIGTERM does, too" $? 6
+is "SIGTERM as well" $? 6
 sleep 30 &
 target=$!
 begin -p $target -o "$dir/x.folded"
@@ -77,7 +77,7 @@ if command -v script >/dev/null; then
 	printf '%s\n' "trap 'exit 5' INT" "$waiting" >"$tmp/loop.sh"
 	{ wait_ready && printf '\003' && sleep 3; } | env --default-signal=INT script -qec "exec '$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
 	is "Ctrl-C is the command's matter" "${PIPESTATUS[1]}" 5
-	holds "… and what it did is written" [ -e "$dir/y.folded" ]
+	holds "… and its data is written" [ -e "$dir/y.folded" ]
 else
 	skip "a status line" "no script(1)"
 fi

@@ -12,7 +12,7 @@ total_of() { awk -F, -v f="$1" '$6 == f { print $4 }' "$tmp/out"; }
 ends "a folded file" 0 report --csv $folded/simple.txt
 is "… self of c" "$(self_of c)" 5
 is "… total of b" "$(total_of b)" 14
-is "… nothing beside the data" "$errs" ""
+is "… no files next to the data" "$errs" ""
 ends "recursion" 0 report --csv $folded/recursion.txt
 is "… counts once in totals" "$(total_of a)" "$(awk '/(^|;)a(;| )/ { n += $NF } END { print n }' $folded/recursion.txt)"
 ends "CRLF" 0 report --csv $folded/simple-crlf.txt
@@ -26,7 +26,7 @@ is "… and add up" "$(total_of b)" 28
 "$cresset" report --csv - <$folded/simple.txt >"$tmp/out"
 is "standard input" "$?,$(total_of b)" 0,14
 gzip -c $folded/simple.txt | "$cresset" report --csv - $folded/simple.txt >"$tmp/out"
-is "… gzipped, beside a file" "$?,$(total_of b)" 0,28
+is "… gzipped, with a plain file" "$?,$(total_of b)" 0,28
 ends "one profile and itself" 0 report --csv --top 0 $pprof/parca-fib.pb.gz $pprof/parca-fib.pb.gz
 is "… is twice the samples" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$tmp/out")" 5948
 
@@ -36,22 +36,22 @@ has "… the others are named" "not shown: " "$errs"
 for type in alloc_objects alloc_space inuse_objects inuse_space; do
 	has "… $type" "$type" "$errs"
 done
-ends "a type asked for" 0 report --csv --top 0 --type inuse_space $pprof/parca-alloc_objects.pb.gz
+ends "a requested type" 0 report --csv --top 0 --type inuse_space $pprof/parca-alloc_objects.pb.gz
 is "… is the one shown" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$tmp/out")" 14730706
 ends "quiet" 0 -q report --csv $pprof/parca-alloc_objects.pb.gz
-is "… says nothing" "$errs" ""
+is "… prints nothing" "$errs" ""
 ends "one type" 0 report --csv $folded/simple.txt
 is "… is not talked about" "$errs" ""
 
 # --- filters
 ends "focus" 0 report --csv --focus '^d$' $folded/simple.txt
-is "… keeps stacks with the frame" "$(total_of a)" 4
+is "… selects stacks with the frame" "$(total_of a)" 4
 ends "ignore" 0 report --csv --ignore '^d$' $folded/simple.txt
-is "… keeps stacks without it" "$(total_of a)" 10
+is "… selects stacks without it" "$(total_of a)" 10
 ends "hide" 0 report --csv --hide '^[cd]$' $folded/simple.txt
 is "… gives its self time to the caller" "$(self_of b)" 14
 ends "a filter that nothing passes" 0 report --focus nothing_like_this $folded/simple.txt
-has "… is said" "no stack passes the filters" "$errs"
+has "… is reported" "no stack passes the filters" "$errs"
 ends "top" 0 report --csv --top 2 $folded/simple.txt
 is "… is that many rows" "$(wc -l <"$tmp/out")" 3
 ends "root frames" 0 report --tree --by comm,pid $folded/simple.txt
@@ -76,9 +76,9 @@ esc=$'\033'
 run_cresset report $folded/simple.txt
 hasnt "no colour into a file" "$esc" "$out"
 run_cresset --color=always report $folded/simple.txt
-has "colour when asked for" "${esc}[" "$out"
+has "colour on request" "${esc}[" "$out"
 run_cresset report --color never $folded/simple.txt
-hasnt "no colour when asked for" "$esc" "$out"
+hasnt "no colour on request" "$esc" "$out"
 if command -v script >/dev/null; then
 	on_terminal() { script -qec "$*" /dev/null </dev/null; }
 	has "colour on a terminal" "${esc}[" "$(on_terminal "$cresset" report $folded/simple.txt)"
@@ -99,14 +99,14 @@ fails "a device with nothing" 6 "is empty" report /dev/null
 fails "a device without an end" 6 "not in a known format" report /dev/zero
 printf '\62\0' | gzip >"$tmp/none.pb.gz" # a string table with one empty string
 fails "a profile of nothing" 6 "without a sample type" report "$tmp/none.pb.gz"
-fails "what is no profile" 6 "not in a known format" report "$cresset"
+fails "not a profile" 6 "not in a known format" report "$cresset"
 head -c 3000 $pprof/parca-fib.pb.gz >"$tmp/cut.pb.gz"
 fails "a file cut short" 6 "cut.pb.gz" report "$tmp/cut.pb.gz"
 fails "one bad file of two" 6 "is empty" report $folded/simple.txt "$tmp/empty"
 ends "lines that are none" 0 report --csv $folded/simple-with-invalids.txt
 is "… leave the rest" "$(total_of b)" 14
 has "… and are counted" "2 records could not be read" "$errs"
-has "… on standard input, too" "standard input: 1 record could not be read and was left out" \
+has "… on standard input as well" "standard input: 1 record could not be read and was skipped" \
 	"$(printf 'a;b 1\nbroken\n' | "$cresset" report - 2>&1 >/dev/null)"
 
 # --- output
@@ -118,5 +118,5 @@ else
 	skip "a full disk" "no /dev/full, and not root"
 fi
 "$cresset" report --top 0 $pprof/parca-alloc_objects.pb.gz 2>"$tmp/err" | head -1 >/dev/null
-hasnt "a reader that goes away is no error" "error" "$(cat "$tmp/err")"
+hasnt "a reader that closes the pipe is not an error" "error" "$(cat "$tmp/err")"
 finish

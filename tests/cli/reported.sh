@@ -11,7 +11,7 @@ file=$given/chrome-x-overlap-by-1ns.json
 ends "slices that touch" 0 report "$file"
 has "… are neighbours" "trace: 3.50 ms" "$out"
 has "… are all there" "2.00 ms native relu" "$out"
-has "… what is cut is said in the last line, with its time" \
+has "… cuts are reported in the last line, with their time" \
 	"1x slices of the input cut where they overlap another one, 1 ns in all" "$(tail -1 <<<"$out")"
 has "… and on standard error" "overlap another one: 1, 1 ns in all" "$errs"
 is "… and in JSON" "$(meta 'losses, .meta.losses_ns' "$file" | xargs)" "{input_cut:1} {input_cut:1}"
@@ -20,18 +20,18 @@ for ending in cresset pb.gz otlp; do
 	is "… with the time" "$(meta losses_ns.input_cut "$tmp/cut.$ending")" 1
 done
 ends "… in a store" 0 convert "$file" --data "$tmp/store" --at 2026-11-21T10:15:00Z
-has "… is said on the way" "1 ns in all" "$errs"
+has "… is reported by convert" "1 ns in all" "$errs"
 
 # --- summary events on tracks of their own
 file=$given/ftime-trace-total-events.json
 ends "summaries of clang" 0 report "$file"
 has "… are not added" "trace: 1.00 ms" "$out"
-has "… but counted" "3x events of the input left out, as they sum up others, 1.90 ms in all" "$(tail -1 <<<"$out")"
+has "… but counted" "3x events of the input skipped, since they are sums of others, 1.90 ms in all" "$(tail -1 <<<"$out")"
 
 # --- samples of blocked threads
 file=$given/firefox-idle-as-cpu.json
 ends "samples of blocked threads" 0 report "$file"
-has "… are no CPU time" "cpu: 2.00 ms" "$out"
+has "… do not count as CPU time" "cpu: 2.00 ms" "$out"
 ends "… but wall time" 0 report --type wall "$file"
 has "… the whole of it" "wall: 10.0 ms" "$out"
 
@@ -66,8 +66,8 @@ file=$given/pprof-drop-frames.pb.gz
 rows() { "$cresset" -q report --json --type space "$@" 2>/dev/null | jq -r '.top[] | select(.self > 0) | "\(.function) \(.self)"' | xargs; }
 is "drop_frames: costs are the callers'" "$(rows "$file")" "userB 200 userA 100 userC 50"
 is "… all frames" "$(rows --all-frames "$file")" "malloc 300 helper_keep 50"
-ends "… is said" 0 report "$file"
-has "… with the number of samples" "6x samples without the frames that the file says to leave out (drop_frames); --all-frames shows them" "$out"
+ends "… is reported" 0 report "$file"
+has "… with the number of samples" "6x samples without frames that the file drops (drop_frames); --all-frames shows them" "$out"
 for ending in pb.gz cresset; do
 	ends "… to .$ending" 0 convert "$file" -o "$tmp/drop.$ending"
 	is "… follows the fields" "$(rows "$tmp/drop.$ending")" "userB 200 userA 100 userC 50"
@@ -77,10 +77,10 @@ ends "… to both kinds" 0 convert "$file" -o "$tmp/two.folded" -o "$tmp/two.pb.
 is "… folded stacks are without" "$(sort "$tmp/two.folded" | xargs)" "main;userA 100 main;userB 200 main;userC 50"
 is "… pprof has all" "$(rows --all-frames "$tmp/two.pb.gz")" "malloc 300 helper_keep 50"
 if command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1; then
-	is "… go tool pprof says the same" "$(go tool pprof -top -sample_index=space -unit=B "$file" 2>/dev/null | awk '/flat%/ { f = 1; next } f && $1 != 0 { print $6, $1 }' | xargs)" \
+	is "… go tool pprof gives the same" "$(go tool pprof -top -sample_index=space -unit=B "$file" 2>/dev/null | awk '/flat%/ { f = 1; next } f && $1 != 0 { print $6, $1 }' | xargs)" \
 		"userB 200B userA 100B userC 50B"
 else
-	skip "… go tool pprof says the same" "no go"
+	skip "… go tool pprof gives the same" "no go"
 fi
 
 # --- one type in two units
@@ -92,12 +92,12 @@ ends "… can be compared" 0 diff "${units[@]}" --fail-on 5
 "$cresset" -q convert "${units[0]}" --data "$tmp/units" --at 2026-11-21T10:15:00Z
 "$cresset" -q convert "${units[1]}" --data "$tmp/units" --at 2026-11-21T10:15:00Z
 ends "… in a store" 0 query --data "$tmp/units" wall --from 2026-11-21 --to 2026-11-22
-has "… are one type, too" "wall: 200 ms" "$out"
+has "… are one type as well" "wall: 200 ms" "$out"
 
 # --- a log whose lines end in numbers is no profile
 for i in 1 2 3 4 5 6; do echo "2026-11-29T01:00:0$i worker[$i] GET /a;b=$i took 1$i"; done | sed '3,$s/;/,/' >"$tmp/server.log"
 fails "a log" 6 "server.log is not in a known format" report "$tmp/server.log"
-has "… one hint says how to read it anyway" "--from folded" "$errs"
+has "… one hint names the option to read it" "--from folded" "$errs"
 is "… and nothing else" "$(wc -l <<<"$errs")" 2
 has "… on standard input" "is not in a known format" "$("$cresset" convert - -o "$tmp/x.svg" 2>&1 <"$tmp/server.log")"
 ends "… with --from folded" 0 report --from folded "$tmp/server.log"

@@ -67,15 +67,15 @@ same "… of selectors" api/v1/diff 'a=wall{comm="db"}' 'b=wall{comm="web"}' nor
 same "a heatmap" api/v1/heatmap q=wall -- wall --heatmap --json
 same "… of a name" api/v1/heatmap 'q=wall{comm="web"}' fmt=csv -- 'wall{comm="web"}' --heatmap --csv
 get api/v1/heatmap q=wall fmt=svg >"$tmp/heat.svg"
-holds "… as a picture" xmllint --noout "$tmp/heat.svg"
+holds "… as a graph" xmllint --noout "$tmp/heat.svg"
 get api/v1/chart q=wall >"$tmp/chart.svg"
 holds "a chart" xmllint --noout "$tmp/chart.svg"
 sql='SELECT type, series, count(*), sum(value) FROM samples GROUP BY 1, 2 ORDER BY 2'
 want=$("$cresset" sql --data "$waits" "$sql" --json)
 is "SQL as text" "$(post api/v1/sql --data-binary "$sql")" "$want"
 is "… as JSON" "$(post api/v1/sql --json "$(jq -nc --arg q "$sql" '{query: $q}')")" "$want"
-is "… packed" "$(gzip -c <<<"$sql" | post api/v1/sql --data-binary @- -H 'Content-Encoding: gzip')" "$want"
-is "… packed otherwise" "$(zstd -qc <<<"$sql" | post api/v1/sql --data-binary @- -H 'Content-Encoding: zstd')" "$want"
+is "… compressed" "$(gzip -c <<<"$sql" | post api/v1/sql --data-binary @- -H 'Content-Encoding: gzip')" "$want"
+is "… compressed with the other encoding" "$(zstd -qc <<<"$sql" | post api/v1/sql --data-binary @- -H 'Content-Encoding: zstd')" "$want"
 is "… as CSV" "$(post 'api/v1/sql?fmt=csv' --data-binary "$sql")" "$("$cresset" sql --data "$waits" "$sql" --format csv)"
 
 # --- the server itself
@@ -91,7 +91,7 @@ for path in '' explore timeline compare targets import page/index.html page/inde
 	is "/$path" "$(cat "$tmp/code")" 200
 done
 curl -sS -m 5 -D "$tmp/head" -o /dev/null "$url"
-has "the page is kept to itself" "default-src 'none'; script-src 'self'; style-src 'self'" "$(cat "$tmp/head")"
+has "the page allows no other sources" "default-src 'none'; script-src 'self'; style-src 'self'" "$(cat "$tmp/head")"
 hasnt "… with nothing inline" "unsafe" "$(cat "$tmp/head")"
 is "… nor in it" "$(get '' | grep -ciE '<script>|<style|style=|onclick|https?://')" 0
 
@@ -104,28 +104,28 @@ header() {
 	curl -sS -m 5 -D "$tmp/head" -o "$tmp/body" "$@" "$url$path"
 	sed -n "s/^$name: \(.*\)\r$/\1/Ip" "$tmp/head"
 }
-is "pages are asked for anew" "$(header cache-control page/index.css)" no-cache
+is "pages are revalidated" "$(header cache-control page/index.css)" no-cache
 etag=$(header etag page/index.css)
 cp "$tmp/body" "$tmp/plain"
-is "… and packed for who takes it" "$(header content-encoding page/index.css -H 'Accept-Encoding: br, gzip;q=0.5')" gzip
+is "… and compressed on request" "$(header content-encoding page/index.css -H 'Accept-Encoding: br, gzip;q=0.5')" gzip
 is "… which is the same" "$(gzip -dc "$tmp/body" | cmp - "$tmp/plain" && echo same)" same
 is "… with the same tag" "$(header etag page/index.css -H 'Accept-Encoding: gzip')" "$etag"
-is "… and for nobody else" "$(header content-encoding page/index.css -H 'Accept-Encoding: gzip;q=0, identity')" ""
+is "… and not otherwise" "$(header content-encoding page/index.css -H 'Accept-Encoding: gzip;q=0, identity')" ""
 for known in "$etag" "\"no\", $etag" "${etag#W/}" '*'; do
 	header vary page/index.css -H "If-None-Match: $known" >/dev/null
 	is "what is known ($known) is not sent again" "$(head -1 "$tmp/head" | tr -d '\r') $(wc -c <"$tmp/body")" "HTTP/1.1 304 Not Modified 0"
 done
 header vary page/index.css -H 'If-None-Match: W/"0123456789abcdef"' >/dev/null
 is "another one is" "$(head -1 "$tmp/head" | tr -d '\r')" "HTTP/1.1 200 OK"
-is "answers are packed, too" "$(header content-encoding 'api/v1/flame?q=wall&fmt=svg' -H 'Accept-Encoding: gzip')" gzip
+is "responses are compressed as well" "$(header content-encoding 'api/v1/flame?q=wall&fmt=svg' -H 'Accept-Encoding: gzip')" gzip
 is "… and the same" "$(gzip -dc "$tmp/body" | cmp - <(get api/v1/flame q=wall fmt=svg) && echo same)" same
-is "… but for what is packed already" "$(header content-encoding 'api/v1/flame?q=wall&fmt=pprof' -H 'Accept-Encoding: gzip')" ""
+is "… except compressed content" "$(header content-encoding 'api/v1/flame?q=wall&fmt=pprof' -H 'Accept-Encoding: gzip')" ""
 refused "a file that is not there" 404 "the page has no nothing.js" nothing.js
-refused "the way up" 404 "there is nothing at" page/..%2f..%2fetc/passwd.js
-refused "what is hidden" 404 "there is nothing at" page/.hidden.js
+refused "the way up" 404 "no such path" page/..%2f..%2fetc/passwd.js
+refused "hidden files" 404 "no such path" page/.hidden.js
 
 # --- what cannot be asked
-refused "nothing there" 404 "there is nothing at /api/v2" api/v2
+refused "nothing there" 404 "no such path: /api/v2" api/v2
 refused "no selector" 400 "parameter q is missing" api/v1/flame
 refused "a bad selector" 400 "parameter q: selector, column 6" api/v1/top 'q=wall{=}'
 refused "no such type" 400 "types here: wall" api/v1/top q=cpu
@@ -145,7 +145,7 @@ is "SQL by GET" "$(get api/v1/sql | jq -r .error.code)" method_not_allowed
 stop
 is "SIGTERM ends it" "$status" 0
 holds "… soon ($took ms)" [ "$took" -lt 5000 ]
-is "… and nothing was said" "$(cat "$tmp/serve.err")" ""
+is "… and nothing was logged" "$(cat "$tmp/serve.err")" ""
 
 # --- the examples of docs/api.md, as they stand but for the address
 "$cresset" convert tests/golden/perf-script/perf-funcab-cmd-01.txt -o "$tmp/cpu.cresset" 2>/dev/null
@@ -175,16 +175,16 @@ ln -s "$tmp/outside.js" "$tmp/ui/absolute.js"
 ln -s "$tmp" "$tmp/ui/dir"
 mkfifo "$tmp/ui/pipe.js"
 serve tests/golden/folded/simple.txt --ui-dir "$tmp/ui"
-is "a file of the directory, as it is" "$(get a.js)" '/* as it is */ one'
-is "… not kept" "$(header cache-control a.js)$(header etag a.js)" no-store
+is "a file of the directory, unchanged" "$(get a.js)" '/* as it is */ one'
+is "… not cached" "$(header cache-control a.js)$(header etag a.js)" no-store
 echo two >"$tmp/ui/a.js"
-is "… read anew" "$(get a.js)" two
+is "… read from disk each time" "$(get a.js)" two
 is "a link inside" "$(get inside.js)" two
 for path in up.js absolute.js dir/outside.js directory.js pipe.js none.js page/none.css; do
-	refused "$path" 404 "there is no $path in --ui-dir" "$path"
+	refused "$path" 404 "$path is missing in --ui-dir" "$path"
 done
-refused "… nor what is hidden" 404 "there is nothing at" page/.git/x.js
-refused "… nor index.html of the program" 404 "there is no page/index.html" ""
+refused "… nor hidden files" 404 "no such path" page/.git/x.js
+refused "… nor index.html of the program" 404 "page/index.html is missing" ""
 stop
 # --- a store, to read only: beside its writer, and after it
 serve --data "$tmp/store"
@@ -192,7 +192,7 @@ post 'api/v1/profiles?type=samples' --data-binary @tests/golden/folded/simple.tx
 want=$(get api/v1/top q=samples | jq .total)
 writer=$server
 serve "$tmp/store"
-is "a store beside its writer" "$(get api/v1/top q=samples | jq .total)" "$want"
+is "a store with a running writer" "$(get api/v1/top q=samples | jq .total)" "$want"
 is "… in a sandbox" "$(get api/v1/status | jq -c '.sandbox | [.seccomp, .capabilities]')" "[true,false]"
 refused "… takes nothing" 405 "" api/v1/profiles
 post api/v1/profiles --data-binary @tests/golden/folded/simple.txt >/dev/null
@@ -204,23 +204,23 @@ stop
 rm -f "$tmp/store/"*-wal "$tmp/store/"*-shm # as who closed it last leaves it
 for _ in 1 2; do
 	serve "$tmp/store"
-	is "a store that nobody writes" "$(get api/v1/top q=samples | jq .total)" "$want"
+	is "a store without a writer" "$(get api/v1/top q=samples | jq .total)" "$want"
 	stop
 done
 "$cresset" query --data "$tmp/store" samples --json >"$tmp/out"
-is "… is as it was" "$(jq .total "$tmp/out")" "$want"
+is "… is unchanged" "$(jq .total "$tmp/out")" "$want"
 fails "no such directory" 2 "--ui-dir: cannot open" serve tests/golden/folded/simple.txt --ui-dir "$tmp/nothing"
 
 # --- the command
 serve tests/golden/folded/simple.txt
 is "any file is served" "$(get api/v1/top q=samples | jq .total)" "$("$cresset" query --data tests/golden/folded/simple.txt samples --json | jq .total)"
-refused "times of what has none" 400 "have no times" api/v1/range q=samples
+refused "times without timestamps" 400 "have no times" api/v1/range q=samples
 stop INT
 is "Ctrl-C ends it" "$status" 0
 fails "no file" 2 "FILE is missing" serve
 fails "no such file" 6 "cannot open" serve "$tmp/nothing"
-fails "others could read" 2 "others could read everything at 0.0.0.0:7070" serve "$waits" --listen 0.0.0.0:7070
-fails "no address" 2 "no address to listen on" serve "$waits" --listen nowhere
+fails "others could read" 2 "without tokens other hosts could read all data at 0.0.0.0:7070" serve "$waits" --listen 0.0.0.0:7070
+fails "no address" 2 "not an address to listen on" serve "$waits" --listen nowhere
 fails "two things" 2 "choose one of FILE and --data" serve "$waits" --data "$tmp"
 fails "no directory of a store" 6 "cannot make" serve --data "$tmp/url/x"
 

@@ -31,14 +31,14 @@ fill() { # what is left of the disk, but for so many KiB
 serve --data "$disk/data"
 acknowledged=0
 push 1
-is "there is room" "$code" 200
+is "space is available" "$code" 200
 fill 2048
 for ((seq = 2; seq < 200; seq++)); do
 	push $seq
 	[ "$code" = 200 ] || break
 	acknowledged=$seq
 done
-has "what does not fit is refused" "$code" "503 507"
+has "requests that do not fit are refused" "$code" "503 507"
 has "… and may come again" "retry-after" "$(tr '[:upper:]' '[:lower:]' <"$tmp/head")"
 hasnt "… in words" "null" "$(jq .error.message "$tmp/body")"
 fill 0
@@ -46,19 +46,19 @@ push $seq
 has "nor does it with nothing left at all" "$code" "503 507"
 is "all that was acknowledged is there" "$(count)" $((acknowledged * 2000))
 get readyz >/dev/null
-is "it still answers" "$(cat "$tmp/code")" 200
+is "it still responds" "$(cat "$tmp/code")" 200
 get metrics | grep -q 'refused_total{tenant="",code="503"} 2'
-is "… and counts what it refused" $? 0
+is "… and counts the refused data" $? 0
 
 stop KILL
 serve --data "$disk/data"
-has "after kill -9 on the full disk it starts, and says so" "No space left on device; what it has is shown, nothing can be added until there is room" "$(cat "$tmp/serve.err")"
+has "after kill -9 on the full disk it starts, and reports this" "No space left on device; it is read-only until space is available" "$(cat "$tmp/serve.err")"
 is "… with all that was acknowledged" "$(count)" $((acknowledged * 2000))
 push $seq
 is "… and takes nothing yet" "$code $(jq -r .error.message "$tmp/body")" "503 the disk is full: nothing can be added"
 rm "$disk"/filler*
-for _ in $(seq 1200); do grep -q "there is room again" "$tmp/serve.err" && break; sleep 0.05; done
-has "it goes on when there is room" "there is room again" "$(cat "$tmp/serve.err")"
+for _ in $(seq 1200); do grep -q "space is available again" "$tmp/serve.err" && break; sleep 0.05; done
+has "it continues with free space" "space is available again" "$(cat "$tmp/serve.err")"
 is "… and has it all still" "$(count)" $((acknowledged * 2000))
 push $seq
 is "the batch that did not fit" "$code" 200

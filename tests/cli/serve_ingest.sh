@@ -63,11 +63,11 @@ is "a message" "$(code) $(wc -c <"$tmp/body")" "200 0"
 is "… its samples are there" "$(samples)" 3
 is "… of its host" "$(get api/v1/values name=host)" '["db7"]'
 send "$tmp/m4.gz" -H 'Content-Encoding: gzip' >/dev/null
-is "packed by gzip" "$(code) $(samples)" "200 7"
+is "compressed by gzip" "$(code) $(samples)" "200 7"
 send "$tmp/m4.zst" -H 'Content-Encoding: zstd' >/dev/null
-is "packed by zstd" "$(code) $(samples)" "200 11"
+is "compressed by zstd" "$(code) $(samples)" "200 11"
 send "$tmp/m4" -H 'Content-Encoding: br' >/dev/null
-is "packed otherwise" "$(code)" 415
+is "another encoding" "$(code)" 415
 has "… in the words of OTLP" "gzip and zstd" "$(words)$(strings "$tmp/body")gzip and zstd"
 send "$tmp/m4" -H 'Content-Type: application/json' >/dev/null
 is "not protobuf" "$(code)" 415
@@ -76,12 +76,12 @@ is "an empty message is fine" "$(code)" 200
 head -c 100 "$tmp/m4" >"$tmp/cut"
 send "$tmp/cut" >/dev/null
 is "a message that is cut" "$(code)" 400
-has "… is said" "the body" "$(words)"
-is "… and nothing is kept" "$(samples)" 11
+has "… is reported" "the body" "$(words)"
+is "… and nothing is stored" "$(samples)" 11
 sed "s/1700000000/$((now - 60))/g" tests/golden/otlp/ebpf.txt | protoc -Itests/golden/otlp --encode=otlp.ProfilesData otlp.proto >"$tmp/old"
 send "$tmp/old" >/dev/null
 is "a part that is damaged" "$(code)" 200
-has "… is said" "1 samples" "$(protoc -Itests/golden/otlp --decode=otlp.ExportProfilesServiceResponse otlp.proto <"$tmp/body")"
+has "… is reported" "1 samples" "$(protoc -Itests/golden/otlp --decode=otlp.ExportProfilesServiceResponse otlp.proto <"$tmp/body")"
 
 # --- names that come late: a message without samples
 named() { # NAME [SAMPLE]
@@ -119,7 +119,7 @@ send "$tmp/m4.zst" -H 'Content-Encoding: zstd' "${one[@]}" >/dev/null
 is "a number counts once" "$(code) $(($(samples) - before))" "200 4"
 send "$tmp/m3" "${five[@]}" >/dev/null
 is "the sender" "$(sender '[.agent, .host, .batches, .duplicates, .samples, .last_sequence, .missing]')" "[\"$agent\",\"db7\",2,1,7,5,3]"
-holds "… and how far it is behind" [ "$(sender '.behind_ns / 1e9 | floor')" -ge 59 ]
+holds "… and its delay" [ "$(sender '.behind_ns / 1e9 | floor')" -ge 59 ]
 send "$tmp/m3" -H "X-Cresset-Agent: $agent" >/dev/null
 is "no number" "$(code)" 400
 send "$tmp/m3" -H "X-Cresset-Agent: nobody" -H "X-Cresset-Seq: 1" >/dev/null
@@ -134,17 +134,17 @@ message 6 more >"$tmp/m6"
 zstd -q --patch-from="$tmp/m4" "$tmp/m6" -o "$tmp/m6.patch" 2>/dev/null
 before=$(samples)
 send "$tmp/m6.patch" "${two[@]}" -H "X-Cresset-Base: 1" >/dev/null
-is "packed against a batch" "$(code) $(($(samples) - before))" "200 6"
+is "compressed against a batch" "$(code) $(($(samples) - before))" "200 6"
 mapfile -t three < <(as 3)
 send "$tmp/m6.patch" "${three[@]}" -H "X-Cresset-Base: 2" >/dev/null
 is "against one that is not there" "$(code)" 412
 send "$tmp/m6.patch" -H "X-Cresset-Base: 1" >/dev/null
-is "against one of nobody" "$(code)" 400
+is "against an unknown batch" "$(code)" 400
 head -c 20 "$tmp/m6.patch" >"$tmp/bad.patch"
 send "$tmp/bad.patch" "${three[@]}" -H "X-Cresset-Base: 1" >/dev/null
 is "a damaged one" "$(code)" 400
 send "$tmp/m6.patch" "${three[@]}" -H "X-Cresset-Base: 1" -H 'Content-Encoding: zstd' >/dev/null
-is "said to be zstd" "$(code) $(($(samples) - before))" "200 12"
+is "declared as zstd" "$(code) $(($(samples) - before))" "200 12"
 is "refusals are counted" "$(sender .refused)" '{"400":2,"409":1,"412":1}'
 
 # --- OTLP metrics
@@ -166,7 +166,7 @@ END
 post v1/metrics -H 'Content-Type: application/x-protobuf' --data-binary "@$tmp/metrics" >/dev/null
 answer=$(protoc -Itests/golden/otlp --decode=otlp.ExportMetricsServiceResponse metrics.proto <"$tmp/body" | tr -d '\n')
 is "metrics" "$(code)" 200
-has "… what is left out is counted" "rejected_data_points: 2" "$answer"
+has "… dropped data is counted" "rejected_data_points: 2" "$answer"
 has "… and why" "1 points: no start" "$answer"
 is "… the others are there" "$(post 'api/v1/sql?fmt=csv' --data "SELECT name, value FROM metrics WHERE name <> 'deltas' ORDER BY 1" | tail -2 | tr '\n' ' ')" "bytes,100 queue,17 "
 deltas() { get api/v1/metrics 'q=deltas' from=$((now - 120)) to=$((now - 60)) step=30s reduce=rate | jq -c '[.groups[0].values[] * 1000 | round]'; }
@@ -189,7 +189,7 @@ is "pprof" "$(code)" 200
 push 'type=recording' "$tmp/simple.cresset" >/dev/null
 is "a recording, which is a database, by a server that may open no files" "$(code) $(get api/v1/status | jq -c '[.sandbox.seccomp, .sandbox.capabilities]')" \
 	"200 [true,false]"
-is "… says what it says there" "$(get api/v1/flame q=recording fmt=folded | sort)" "$("$cresset" convert -q "$tmp/simple.cresset" -o - --to folded | sort)"
+is "… reports the same there" "$(get api/v1/flame q=recording fmt=folded | sort)" "$("$cresset" convert -q "$tmp/simple.cresset" -o - --to folded | sort)"
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset" 3 $((now - 600)) more
 is "a recording with readings of GPUs" "$(push 'label=host=gpu1' "$tmp/gpu.cresset" | jq -c .)" '{"samples":2022,"points":60,"duplicate":false}'
 is "… they are metrics, with the labels" "$(get api/v1/metrics q='hw_gpu_power{host="gpu1",gpu="1"}' from=$((now - 600)) to=$((now - 590)) step=1s reduce=max | jq -c '[.groups[].values[]]')" '[60,65,70,75,80,85,90,95,100,105]'
@@ -197,7 +197,7 @@ devices='[.devices[] | [.gpu, .source, .busy_ns, .idle_ns, .uncertain_ns, .gaps,
 is "… when they were idle, as of the recording" "$(get api/v1/gpu-idle from=$((now - 700)) to="$now" q='{host="gpu1"}' | jq -c "$devices")" "$("$cresset" -q report --gpu-idle --json "$tmp/gpu.cresset" | jq -c "$devices")"
 has "… by readings" '["1","readings",2000000000,7000000000,' "$("$cresset" -q report --gpu-idle --json "$tmp/gpu.cresset" | jq -c "$devices")"
 push 'type=other&label=host=gpu2' "$tmp/gpu.cresset" >/dev/null
-is "… keep their names where types are called otherwise" "$(get api/v1/series match='hw_gpu_power{host="gpu2"}' | jq -c length)" 2
+is "… retain their names if types are renamed" "$(get api/v1/series match='hw_gpu_power{host="gpu2"}' | jq -c length)" 2
 head -c $(($(stat -c %s "$tmp/simple.cresset") / 2)) "$tmp/simple.cresset" >"$tmp/half.cresset"
 push 'type=half' "$tmp/half.cresset" >/dev/null
 is "half a recording" "$(code) $(get api/v1/series match=half | jq -c .)" "400 []"
@@ -214,7 +214,7 @@ is "no parameter" "$(code)" 400
 
 # --- durable
 before=$(samples)
-is "another one reads meanwhile" "$("$cresset" sql --data "$tmp/data" "$recent" --format csv | tail -1)" "$before"
+is "a concurrent reader" "$("$cresset" sql --data "$tmp/data" "$recent" --format csv | tail -1)" "$before"
 kill -9 "$server"
 wait "$server" 2>/dev/null
 serve --data "$tmp/data"
@@ -239,7 +239,7 @@ done | sed '$d' >"$tmp/requests"
 before=$(samples)
 curl -sS -Z --parallel-max 20 -m 60 -K "$tmp/requests" >"$tmp/codes" 2>&1
 accepted=$(grep -c '^200' "$tmp/codes")
-is "many at once" "$(($(samples) - before))" $((accepted * 3))
+is "many concurrent batches" "$(($(samples) - before))" $((accepted * 3))
 holds "… most of them" [ "$accepted" -ge 90 ]
 stop
 is "SIGTERM ends it" "$status" 0
@@ -253,8 +253,8 @@ stop
 seq 300000 | sed 's/.*/a;b;& 1/' >"$tmp/wide"
 serve --data "$tmp/small" --memory 32M
 post 'api/v1/profiles?type=cpu' --data-binary "@$tmp/wide" >"$tmp/refused"
-is "a profile that takes more memory than a question" "$(code)" 413
-has "… is refused with the remedy" "in parts it fits" "$(cat "$tmp/refused")"
+is "a profile that needs more memory than a query" "$(code)" 413
+has "… is refused with the remedy" "send it in parts" "$(cat "$tmp/refused")"
 head -100 "$tmp/wide" | post 'api/v1/profiles?type=cpu' --data-binary @- >/dev/null
 is "… a part of it is taken" "$(code)" 200
 stop

@@ -37,11 +37,11 @@ last_total() { sed -n 's/^data: //p' "$tmp/$1" | tail -1 | jq .total; }
 serve --data "$tmp/data"
 push 3 >/dev/null
 listen news 'cpu{host="db7"}'
-check "who comes is told what there is" until_said news '"total":3'
+check "a new subscriber gets the current state" until_said news '"total":3'
 check "… as an event stream" grep -qi '^content-type: text/event-stream' "$tmp/news.head"
 check "… that nothing in front holds back" grep -qi '^x-accel-buffering: no' "$tmp/news.head"
 push 4 >/dev/null
-check "what comes is told" until_said news '"total":7'
+check "new data is pushed" until_said news '"total":7'
 push 100 other >/dev/null
 push 1 >/dev/null
 until_said news '"total":8'
@@ -61,9 +61,9 @@ done
 for i in $(seq 20); do
 	for _ in $(seq 1200); do [ -s "$tmp/many$i.head" ] && break; sleep 0.05; done
 done
-is "of one address there are 16" "$(cat "$tmp"/many*.head | grep -c '^HTTP/1.1 200')" 15
-is "… others are told to come again" "$(cat "$tmp"/many*.head | grep -ci '^retry-after')" 5
-is "… and anything else is answered" "$(get healthz)" ok
+is "at most 16 per address" "$(cat "$tmp"/many*.head | grep -c '^HTTP/1.1 200')" 15
+is "… others are asked to retry" "$(cat "$tmp"/many*.head | grep -ci '^retry-after')" 5
+is "… and other requests work" "$(get healthz)" ok
 kill "${streams[@]}" 2>/dev/null # some were refused, and are gone
 # The server notices within a second or two; whoever comes before that is refused, and comes again: one at a time, each with a file of its own.
 for i in $(seq 100); do
@@ -73,10 +73,10 @@ for i in $(seq 100); do
 	wait "$listener"
 	sleep 0.1
 done
-check "those who went leave room" grep -q '^HTTP/1.1 200' "$tmp/again$i.head"
+check "closed streams free their slots" grep -q '^HTTP/1.1 200' "$tmp/again$i.head"
 stop
 is "it ends while some listen" "$status" 0
-check "… at once" [ "$took" -lt 5000 ]
+check "… immediately" [ "$took" -lt 5000 ]
 
 # --- deletion
 serve --data "$tmp/data"
@@ -88,14 +88,14 @@ is "a selector is deleted" "$(delete 'cpu{host="gone"}' | jq -c .series)" 1
 is "… and nothing else" "$(hosts)" '[["db7",8],["other",100]]'
 stop KILL
 serve --data "$tmp/data"
-is "… for good" "$(hosts)" '[["db7",8],["other",100]]'
+is "… permanently" "$(hosts)" '[["db7",8],["other",100]]'
 is "nothing is deleted by a wrong selector" "$(delete 'cpu{' >/dev/null; cat "$tmp/code")" 400
 is "… by none" "$(post api/v1/series -X DELETE >/dev/null; cat "$tmp/code")" 400
 is "… by one that takes a part of a series" "$(delete 'cpu{pid="1"}' >/dev/null; cat "$tmp/code")" 400
 is "… by one that takes nothing" "$(delete 'cpu{host="nobody"}' | jq -c .)" '{"series":0,"rows":0}'
 is "… by a page of another site" "$(post 'api/v1/series?match=cpu' -X DELETE -H 'Origin: https://elsewhere.example' >/dev/null; cat "$tmp/code")" 403
 is "… which is all there" "$(hosts)" '[["db7",8],["other",100]]'
-is "another method says which there are" "$(curl -sS -X PUT -o /dev/null -D - "${url}api/v1/series" | tr -d '\r' | sed -n 's/^Allow: //p')" "GET, HEAD, DELETE"
+is "another method lists the allowed ones" "$(curl -sS -X PUT -o /dev/null -D - "${url}api/v1/series" | tr -d '\r' | sed -n 's/^Allow: //p')" "GET, HEAD, DELETE"
 stop
 
 # --- TLS, and nginx in front of it
@@ -122,19 +122,19 @@ if PATH=$PATH:/usr/sbin command -v nginx >/dev/null && command -v openssl >/dev/
 	url=$direct
 	until_said tls totals && until_said proxied totals
 	printf 'main;tls 6\n' | post 'api/v1/profiles?type=cpu&label=host=tls' --data-binary @- --cacert "$tmp/cert.pem" "${token[@]}" >/dev/null
-	check "news over TLS" until_said tls '"total":6'
+	check "events over TLS" until_said tls '"total":6'
 	check "… through nginx, as they come" until_said proxied '"total":6'
 	check "… not without a token" grep -q '^HTTP/1.1 401' "$tmp/nobody.head"
 	writer=$("$cresset" token create --tokens "$tmp/tokens" --scope read,write)
 	kill -HUP "$server"
 	until [ "$(curl -sS -o /dev/null -w '%{http_code}' --cacert "$tmp/cert.pem" -H "Authorization: Bearer $writer" "${url}api/v1/types")" = 200 ]; do sleep 0.05; done
 	delete_as() { curl -sS -o /dev/null -w '%{http_code}' --cacert "$tmp/cert.pem" -H "Authorization: Bearer $1" -X DELETE "${url}api/v1/series?match=cpu%7Bhost%3D%22tls%22%7D"; }
-	is "who may read and write may not delete" "$(delete_as "$writer")" 403
-	is "who may do all may" "$(delete_as "$secret")" 200
+	is "a read and write token may not delete" "$(delete_as "$writer")" 403
+	is "an admin token may" "$(delete_as "$secret")" 200
 	kill "$nginx"
 	stop
 	is "it ends" "$status" 0
 else
-	skip "news over TLS and through nginx" "no nginx or openssl"
+	skip "events over TLS and through nginx" "no nginx or openssl"
 fi
 finish

@@ -74,7 +74,7 @@ push 7 "$tmp/a.zst" -H 'Content-Encoding: zstd' -H 'X-Cresset-Base: 1'
 printf '\001\002\003' >"$tmp/noise"
 push 8 "$tmp/noise"
 push 8 "$tmp/noise"
-is "no whole batch is kept" "$(ls -A "$tmp/data/keys")" ""
+is "no base batch is stored" "$(ls -A "$tmp/data/keys")" ""
 push 3 "$tmp/a.zst" -H 'Content-Encoding: zstd'
 for _ in 1 2 3; do get api/v1/types >/dev/null; done
 scrape "after some came"
@@ -84,13 +84,13 @@ is "bytes, refused ones too" "$(ingest bytes_total)" "$bytes"
 is "numbers that are missing" "$(ingest missing_batches) $(ingest senders)" "2 1"
 is "refused, by status" "$(ingest refused_total ',code="412"') $(ingest refused_total ',code="400"')" "1 2"
 is "the store has them" "$(value 'cresset_store_batches_total{tenant=""}')" 4
-is "… each row as it was, too" "$(value 'cresset_store_hot_rows_total{tenant=""}')" "$(value 'cresset_store_rows_total{tenant=""}')"
+is "… with unchanged rows" "$(value 'cresset_store_hot_rows_total{tenant=""}')" "$(value 'cresset_store_rows_total{tenant=""}')"
 holds "… and there are some" [ "$(value 'cresset_store_hot_rows_total{tenant=""}')" -gt 0 ]
-is "a whole batch that later ones may be packed against" "$(ingest key_bytes) $(ls "$tmp/data/keys")" "$(wc -c <"$tmp/a.zst") ${agent//-/}"
+is "a base batch for later ones" "$(ingest key_bytes) $(ls "$tmp/data/keys")" "$(wc -c <"$tmp/a.zst") ${agent//-/}"
 holds "… on the disk and in memory" [ "$(value 'cresset_store_disk_bytes{tenant=""}')" -gt 1000 ]
 holds "… and in memory" [ "$(value 'cresset_store_memory_bytes{tenant=""}')" -gt 0 ]
 is "nothing is damaged" "$(value 'cresset_store_bad_rows_total{tenant=""}') $(value 'cresset_store_bad_blocks_total{tenant=""}')" "0 0"
-is "questions" "$(value cresset_query_duration_seconds_count)" 3
+is "queries" "$(value cresset_query_duration_seconds_count)" 3
 holds "… and how long they took" [ "$(value cresset_query_duration_seconds_sum)" != 0 ]
 has "the build" "cresset_build_info{version=\"$("$cresset" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+[^ ]*' | head -1)" "$(cat "$tmp/metrics")"
 is "no body is left" "$(value cresset_http_bodies_bytes)" 0
@@ -113,12 +113,12 @@ is "a tenant sends" "$(cat "$tmp/code")" 200
 post api/v1/profiles -H "Authorization: Bearer $blue" --data-binary "@$tmp/noise" >/dev/null
 as() { curl -sS -m 20 -H "Authorization: Bearer $1" "${url}metrics" >"$tmp/metrics"; }
 as "$none"
-is "OpenMetrics: of no tenant" "$(check <"$tmp/metrics")" ""
+is "OpenMetrics: without tenants" "$(check <"$tmp/metrics")" ""
 is "… which has its own figures" "$(ingest batches_total)" 0
 is "… and no word of the other" "$(grep -c blue "$tmp/metrics")" 0
 as "$blue"
-is "OpenMetrics: of a tenant" "$(check <"$tmp/metrics")" ""
-is "… who sees nothing of others" "$(grep -c 'tenant=""' "$tmp/metrics") $(value 'cresset_ingest_batches_total{tenant="blue"}')" "0 1"
-is "… and what was refused" "$(value 'cresset_ingest_refused_total{tenant="blue",code="400"}')" 1
+is "OpenMetrics: with tenants" "$(check <"$tmp/metrics")" ""
+is "… each sees only its own data" "$(grep -c 'tenant=""' "$tmp/metrics") $(value 'cresset_ingest_batches_total{tenant="blue"}')" "0 1"
+is "… and refusals" "$(value 'cresset_ingest_refused_total{tenant="blue",code="400"}')" 1
 stop
 finish

@@ -47,15 +47,15 @@ is "… is CSV" "$(head -1 "$tmp/rows.csv")" "type,series,count(*),sum(value)"
 CRESSET_TOKEN=$(cat "$tmp/token") ends "the token of the environment" 0 query --server "$url" wall
 
 # --- what cannot be had
-fails "no token" 3 "a token is needed" query --server "$url" wall
-fails "a wrong one" 3 "this token is not known" query --server "$url" --token-file /proc/version wall
+fails "no token" 3 "a token is required" query --server "$url" wall
+fails "a wrong one" 3 "unknown token" query --server "$url" --token-file /proc/version wall
 fails "no such file" 1 "cannot read" query --server "$url" --token-file "$tmp/none" wall
 fails "two of them" 2 "choose one of --data and --server" query --server "$url" --data "$tmp/waits.cresset" wall
 fails "a bad selector" 2 "selector, column 6" query --server "$url" --token-file "$tmp/token" 'wall{=}'
 fails "SQL that is none" 2 "" sql --server "$url" --token-file "$tmp/token" 'SELEC 1'
-fails "what is JSON only" 2 "add --json" query --server "$url" wall --range 1s
+fails "results in JSON only" 2 "add --json" query --server "$url" wall --range 1s
 stop
-fails "nobody there" 1 "" query --server "$url" wall
+fails "no server" 1 "" query --server "$url" wall
 
 # --- metrics
 if [ -d "$tmp/metrics" ]; then

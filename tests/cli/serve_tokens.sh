@@ -42,7 +42,7 @@ push=(--data-binary @tests/golden/folded/simple.txt)
 serve --data "$tmp/data" --tokens "$file" --log json
 is "no token" "$(status_as '' api/v1/types)" 401
 curl -sS -D "$tmp/head" -o /dev/null "${url}api/v1/types"
-has "… is asked for" "WWW-Authenticate: Bearer" "$(cat "$tmp/head")"
+has "… is required" "WWW-Authenticate: Bearer" "$(cat "$tmp/head")"
 is "a wrong token" "$(status_as "${read%?}x" api/v1/types)" 401
 is "a part of one" "$(status_as "${read%?}" api/v1/types)" 401
 is "a right one" "$(status_as "$read" api/v1/types)" 200
@@ -68,12 +68,12 @@ is "… and no token" "$(grep -c cresset_ "$tmp/serve.err")" 0
 # --- tenants
 count() { status_as "$1" 'api/v1/sql?fmt=csv' --data 'SELECT count(*) FROM samples' >/dev/null; tail -1 "$tmp/body"; }
 holds "the first has samples" [ "$(count "$read")" -gt 0 ]
-is "the other has none of them" "$(count "$blue")" 0
+is "the other one sees no data" "$(count "$blue")" 0
 is "… and adds its own" "$(status_as "$blue" 'api/v1/profiles?type=blue' "${push[@]}")" 200
 holds "… which it sees" [ "$(count "$blue")" -gt 0 ]
 status_as "$read" api/v1/types >/dev/null
-is "… and nobody else" "$(jq -c 'map(.type)' "$tmp/body")" '["samples"]'
-holds "… in a directory of its own" [ -e "$tmp/data/tenants/blue/inbox.db" ]
+is "… and no other tenant" "$(jq -c 'map(.type)' "$tmp/body")" '["samples"]'
+holds "… in a separate directory" [ -e "$tmp/data/tenants/blue/inbox.db" ]
 
 # --- reload
 id=$("$cresset" token list --tokens "$file" | awk '/of the page/ { print $1 }')
@@ -94,7 +94,7 @@ is "… but then" "$(status_as "$read" api/v1/types) $(status_as "$green" api/v1
 cp "$file" "$tmp/kept"
 echo nonsense >>"$file"
 reload "stays"
-has "a bad file changes nothing" "this is no token" "$(cat "$tmp/serve.err")"
+has "a bad file changes nothing" "not a token" "$(cat "$tmp/serve.err")"
 is "… nothing" "$(status_as "$green" api/v1/types)" 200
 cp "$tmp/kept" "$file"
 stop
@@ -109,19 +109,19 @@ certificate one
 certificate two
 cp "$tmp/one.pem" "$tmp/cert.pem"
 cp "$tmp/one.key" "$tmp/cert.key"
-fails "no address for others" 2 "others could read everything" serve --data "$tmp/data" --listen 0.0.0.0:0
-fails "… without TLS" 2 "tokens could be read on their way" serve --data "$tmp/data" --listen 0.0.0.0:0 --tokens "$file"
+fails "no address for others" 2 "without tokens other hosts could read all data" serve --data "$tmp/data" --listen 0.0.0.0:0
+fails "… without TLS" 2 "without TLS tokens" serve --data "$tmp/data" --listen 0.0.0.0:0 --tokens "$file"
 fails "half of TLS" 2 "go together" serve --data "$tmp/data" --tls-cert "$tmp/cert.pem"
-fails "the wrong key" 2 "are no certificate and key" serve --data "$tmp/data" --listen 127.0.0.1:0 --tls-cert "$tmp/one.pem" --tls-key "$tmp/two.key"
+fails "the wrong key" 2 "are not a TLS certificate and its key" serve --data "$tmp/data" --listen 127.0.0.1:0 --tls-cert "$tmp/one.pem" --tls-key "$tmp/two.key"
 serve --data "$tmp/data" --tokens "$file" --tls-cert "$tmp/cert.pem" --tls-key "$tmp/cert.key" --listen 0.0.0.0:0
 url=${url/0.0.0.0/127.0.0.1}
-has "the address says TLS" https:// "$url"
+has "the address has https" https:// "$url"
 is "TLS" "$(status_as "$admin" api/v1/types --cacert "$tmp/one.pem")" 200
 is "… and a batch" "$(status_as "$admin" api/v1/profiles --cacert "$tmp/one.pem" "${push[@]}")" 200
 is "… needs tokens" "$(status_as '' api/v1/types --cacert "$tmp/one.pem")" 401
 status_as "$admin" api/v1/types --cacert "$tmp/two.pem" 2>/dev/null >/dev/null
-is "who does not know the certificate" $? 60
-is "without TLS there is nothing" "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "${url/https/http}healthz")" 000
+is "a client without the certificate" $? 60
+is "without TLS there is no response" "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "${url/https/http}healthz")" 000
 cp "$tmp/two.pem" "$tmp/cert.pem"
 cp "$tmp/two.key" "$tmp/cert.key"
 reload "read again"
@@ -146,13 +146,13 @@ if PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then
 	pids+=("$nginx")
 	until [ -S "$tmp/nginx.sock" ] || ! kill -0 "$nginx" 2>/dev/null; do sleep 0.02; done
 	direct=$url url=http://cresset.example/
-	is "behind nginx" "$(status_as "$admin" api/v1/types --unix-socket "$tmp/nginx.sock")" 200
+	is "with nginx in front" "$(status_as "$admin" api/v1/types --unix-socket "$tmp/nginx.sock")" 200
 	is "… with a batch" "$(status_as "$admin" api/v1/profiles --unix-socket "$tmp/nginx.sock" "${push[@]}")" 200
 	is "… without a token" "$(status_as '' api/v1/types --unix-socket "$tmp/nginx.sock")" 401
 	url=$direct
 	kill "$nginx"
 	stop
 else
-	skip "behind nginx" "no nginx"
+	skip "with nginx in front" "no nginx"
 fi
 finish

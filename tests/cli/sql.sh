@@ -37,7 +37,7 @@ is "… has report's total" "$(sed -n 2p "$tmp/out")" "$("$cresset" report --jso
 # --- refused, and failed
 fails "no data" 2 "--data PATH is missing" sql "SELECT 1"
 fails "no statement" 2 "'SELECT ...' is missing" sql --data "$rec"
-fails "an empty one" 2 "there is no statement" sql --data "$rec" " -- nothing"
+fails "an empty one" 2 "empty statement" sql --data "$rec" " -- nothing"
 fails "a column that is not there" 2 "column 8: no such column: val" sql --data "$rec" "SELECT val FROM samples"
 has "… with a mark under it" $'\n         ^' "$errs"
 for text in "DELETE FROM samples" "ATTACH '$tmp/new.db' AS x" "PRAGMA page_size" "VACUUM INTO '$tmp/new.db'" "CREATE TEMP TABLE t(a)"; do
@@ -53,7 +53,7 @@ fails "two formats" 2 "choose one of --json and --format" sql --data "$rec" --js
 fails "no such file" 6 "" sql --data "$tmp/none" "SELECT 1"
 printf 'old' >"$tmp/kept.csv"
 fails "a failed statement" 2 "no such" sql --data "$rec" -o "$tmp/kept.csv" "SELECT x"
-is "… leaves the file as it was" "$(cat "$tmp/kept.csv")" old
+is "… leaves the file unchanged" "$(cat "$tmp/kept.csv")" old
 fails "a directory that is not there" 7 "" sql --data "$rec" -o "$tmp/no/x.csv" "SELECT 1"
 if full=$(full_device); then
 	"$cresset" sql --data "$rec" "SELECT 1" >"$full" 2>"$tmp/err"
@@ -66,14 +66,14 @@ holds "no file was made" [ ! -e "$tmp/new.db" ]
 # --- docs/sql.md: every question of it, and its columns
 awk -v dir="$tmp" '/^```sql/ { n++; on = 1; next } /^```/ { on = 0 } on { print >(dir "/question" n) }' docs/sql.md
 set -- "$tmp"/question*
-is "docs/sql.md has ten questions" $# 10
+is "docs/sql.md has ten queries" $# 10
 for question; do
 	sql "$(head -1 "$question")" "$(cat "$question")" --format csv
 	ends "… of perf script" 0 sql --data tests/golden/perf-script/perf-cycles-instructions-01.txt "$(cat "$question")"
 done
 for table in samples stacks frames functions series labels metrics; do
 	sql "columns of $table" "SELECT * FROM $table LIMIT 1" --json
-	is "… are those of docs/sql.md" "$(jq -r '.columns | join(" ")' "$tmp/out")" \
+	is "… equal those of docs/sql.md" "$(jq -r '.columns | join(" ")' "$tmp/out")" \
 		"$(awk -F'|' -v t="$table" '$2 ~ "`" t "`" { sub(/;.*/, "", $3); gsub(/[`,]/, "", $3); $1 = $1; print $3; exit }' docs/sql.md | xargs)"
 	has "… and of the help" "$(jq -r '.columns | join(" ")' "$tmp/out")" "$("$cresset" help --man sql | tr -s '\n' ' ' | sed 's/\\//g')"
 done

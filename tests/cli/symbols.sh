@@ -33,7 +33,7 @@ while read -r at size name; do
 	[ "$(addr2line -f -e "$tmp/p" "$(printf 0x%x $((0x$at + 0x$size - 1)))" | head -1)" = "$name" ] || bad=1
 done <"$tmp/nm"
 is "… and addr2line" $bad 0
-is "of libc they are, too" "$("$symbols" list "$(gcc -print-file-name=libc.so.6)" | awk '$3 == "qsort"' | wc -l)" 1
+is "libc frames as well" "$("$symbols" list "$(gcc -print-file-name=libc.so.6)" | awk '$3 == "qsort"' | wc -l)" 1
 
 # --- frames of a build id, in a message
 id=$(readelf -nW "$tmp/p" | sed -n 's/.*Build ID: //p')
@@ -91,13 +91,13 @@ until_named() { # HOST
 serve --data "$tmp/data"
 send first
 is "a message without names" "$(code)" 200
-hasnt "… has none" "alpha" "$(named first)"
+hasnt "… has no names" "alpha" "$(named first)"
 is "no table is there" "$(head_of "$id")" 404
 is "the agent's side sends one" "$("$symbols" send "$tmp/p" "$url")" "there 1"
 is "… which is there then" "$(head_of "$id")" 200
-is "what was stored gets names" "$(until_named first)" "main;alpha"
+is "stored frames get names" "$(until_named first)" "main;alpha"
 send second
-is "what comes later has them" "$(named second)" "main;alpha"
+is "later frames have names" "$(named second)" "main;alpha"
 is "a second agent sends nothing" "$("$symbols" send "$tmp/p" "$url")" "there 0"
 is "files come along" "$(post 'api/v1/sql?fmt=csv' --data "SELECT DISTINCT file FROM functions WHERE name = 'alpha'" | tail -1 | tr -d '\r' | grep -c 'p\.c$')" 1
 
@@ -115,7 +115,7 @@ head -c 80000000 /dev/zero >"$tmp/zeros"
 zstd -q "$tmp/zeros" -o "$tmp/bomb"
 is "a bomb" "$(put "$tmp/bomb" "$other")" 413
 zstd -qc <"$tmp/zeros" >"$tmp/bomb"
-is "… that does not tell its size" "$(put "$tmp/bomb" "$other")" 400
+is "… without a content size" "$(put "$tmp/bomb" "$other")" 400
 rm "$tmp/zeros"
 head -c 17000000 /dev/urandom >"$tmp/huge"
 is "a huge one" "$(put "$tmp/huge" "$other")" 413
@@ -149,8 +149,8 @@ stop KILL
 is "a table is acknowledged" "$(cat "$tmp/status")" 201
 serve --data "$tmp/data"
 is "… and there after kill -9" "$(head_of feedbeef01020304)" 200
-is "… with what it is for" "$(until_named third)" "main;alpha"
-is "what was named stays named" "$(named first)" "main;alpha"
+is "… with its purpose" "$(until_named third)" "main;alpha"
+is "named frames retain their names" "$(named first)" "main;alpha"
 stop
 "$cresset" doctor --data "$tmp/data" >"$tmp/doctor" 2>&1
 is "the store is sound" $? 0
@@ -171,6 +171,6 @@ token=(-H "Authorization: Bearer $(cat "$tmp/t2")")
 is "… is not another one's" "$(head_of "$id")" 404
 send more
 hasnt "… and names nothing there" "alpha" "$(named mine)$(named more)"
-is "… who may send another one" "$(put "$tmp/table.stripped" "$id")" 201
+is "… and may upload another one" "$(put "$tmp/table.stripped" "$id")" 201
 stop
 finish

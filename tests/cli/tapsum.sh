@@ -17,7 +17,7 @@ sums "plan first" '1..2\nok 1 - a\nok 2\n' '2 passed, 0 failed, 0 skipped'
 sums "plan last" 'TAP version 13\nok 1 - a\n# a remark\nok 2 - b\n1..2\n' '2 passed, 0 failed, 0 skipped'
 sums "a failure" 'ok 1 - a\nnot ok 2 - b\n1..2\n' '1 passed, 1 failed, 0 skipped'
 sums "a skip" 'ok 1 - a # SKIP no GPU\nok 2 - b # skipped: old kernel\nok 3 - c #skip\n1..3\n' '0 passed, 0 failed, 3 skipped'
-sums "a number sign alone is no skip" 'ok 1 - issue # 3\nok 2 - escaped \\\\# SKIP\n1..2\n' '2 passed, 0 failed, 0 skipped'
+sums "a number sign alone is not a skip" 'ok 1 - issue # 3\nok 2 - escaped \\\\# SKIP\n1..2\n' '2 passed, 0 failed, 0 skipped'
 sums "a failure cannot be skipped" 'not ok 1 - a # SKIP x\n1..1\n' '0 passed, 1 failed, 0 skipped'
 sums "nor be left for later" 'not ok 1 - a # TO''DO x\n1..1\n' '0 passed, 1 failed, 0 skipped'
 sums "all skipped" '1..0 # SKIP needs root\n' '0 passed, 0 failed, 1 skipped'
@@ -29,7 +29,7 @@ sums "a plan of nothing" '1..0\n' '0 passed, 1 failed, 0 skipped'
 sums "nothing" '' '0 passed, 1 failed, 0 skipped'
 sums "not TAP" 'Segmentation fault\nokay\nnot okay\n' '0 passed, 1 failed, 0 skipped'
 sums "bail out" '1..1\nok 1 - a\nBail out! the disk is full\n' '1 passed, 1 failed, 0 skipped'
-sums "bytes that are no text" 'ok 1 - \0001\xff\n1..1\n' '1 passed, 0 failed, 0 skipped'
+sums "invalid bytes" 'ok 1 - \0001\xff\n1..1\n' '1 passed, 0 failed, 0 skipped'
 
 # Subtests are counted, their parents are not.
 inner='    ok 1 - a\n    ok 2 - b # SKIP x\n'
@@ -40,7 +40,7 @@ sums "three deep" '        not ok 1 - a\n        1..1\n    not ok 1 - b\n    1..
 sums "subtests without a plan" "${inner}ok 1 - parent\n1..1\n" '1 passed, 1 failed, 1 skipped'
 sums "fewer subtests than planned" "$inner    1..3\nok 1 - parent\n1..1\n" '1 passed, 1 failed, 1 skipped'
 sums "subtests without a parent" "ok 1 - a\n1..1\n$inner    1..2\n" '2 passed, 1 failed, 1 skipped'
-sums "YAML is no result" "ok 1 - a\n  ---\n  stack: |-\n    not ok 1 - x\n  ...\nok 2 - b\n1..2\n" '2 passed, 0 failed, 0 skipped'
+sums "YAML does not count as a result" "ok 1 - a\n  ---\n  stack: |-\n    not ok 1 - x\n  ...\nok 2 - b\n1..2\n" '2 passed, 0 failed, 0 skipped'
 sums "YAML without end swallows what follows" "ok 1 - a\n  ---\nok 2 - b\n1..2\n" '1 passed, 1 failed, 0 skipped'
 
 printf 'test_gpu\tno GPU\n' >"$tmp/x.skip"
@@ -68,8 +68,8 @@ if command -v node >/dev/null; then
 	EOF
 	node --test --test-reporter=tap node.test.js >node.tap
 	got=$("$tapsum" node.tap)
-	is "what node prints" "${got##*$'\n'}" "3 passed, 1 failed, 2 skipped"
+	is "the output of node" "${got##*$'\n'}" "3 passed, 1 failed, 2 skipped"
 else
-	skip "what node prints" "no node"
+	skip "the output of node" "no node"
 fi
 finish

@@ -12,7 +12,7 @@ total() { "$cresset" report --json "$@" 2>/dev/null | jq .total; }
 # --- ranges of time
 ends "a second" 0 report --csv --top 0 "$waits" --time 3s-4s
 is "… has the part of the long wait" "$(total_of '[blocked: futex/lock]')" 1000000000
-is "… of a wait that begins in it" "$(total_of '[blocked: poll/epoll]')" 500000000
+is "… of a wait that starts in it" "$(total_of '[blocked: poll/epoll]')" 500000000
 is "… and the samples" "$(total_of work)" 500000000
 ends "the end of the long wait" 0 report --csv --top 0 "$waits" --time 8.4s-9s
 is "… is a tenth of a second" "$(total_of '[blocked: futex/lock]')" 100000000
@@ -33,7 +33,7 @@ is "… is of that part" "$(jq -c '[.older.total, .newer.total]' "$tmp/out")" "[
 ends "a heatmap" 0 report "$waits" --heatmap
 is "… 50 rows" "$(grep -c '|' "$tmp/out")" 50
 has "… what a cell is" "a column is 1 s, a cell 20 ms of it with the time of all threads" "$out"
-has "… what is not in it" "1.00 s before the start are not shown" "$out"
+has "… excludes the rest" "1.00 s before the start are not shown" "$out"
 is "… plain characters" "$(LC_ALL=C grep -c '[^ -~]' <<<"${out#*cell}")" 0
 ends "as JSON" 0 report "$waits" --heatmap --json
 is "… all cells are the total" "$(jq '([.cells[][] // 0] | add) + .outside == .total' "$tmp/out")" true
@@ -45,26 +45,26 @@ is "… sleeps in the second half" "$(jq -c '[.cells[] | .[0:25], .[25:50] | add
 cell=$(jq -r '.cells[7][30]' <("$cresset" report "$waits" --heatmap --json))
 is "a cell is its --time" "$(total "$waits" --time 7.6s-7.62s)" "$cell"
 ends "a range" 0 report "$waits" --heatmap --json --time 3.5s-5.25s
-is "… is what is looked at" "$(jq -c '[.columns, .start_ns, .from_ns, .to_ns, .cells[0][24], .cells[0][25], .cells[2][13]]' "$tmp/out")" \
+is "… is the selected range" "$(jq -c '[.columns, .start_ns, .from_ns, .to_ns, .cells[0][24], .cells[0][25], .cells[2][13]]' "$tmp/out")" \
 	'[3,3000000000,3500000000,5250000000,null,44000000,null]'
 ends "as CSV" 0 report "$waits" --heatmap --csv --focus 'disk I/O'
 is "… a line for each row, and names" "$(wc -l <"$tmp/out"),$(head -1 "$tmp/out"),$(sed -n 3p "$tmp/out")" \
 	"51,offset_s,0,1,2,3,4,5,6,7,8,9,0.02$(printf ',4000000%.0s' 1 2 3 4 5 6 7 8 9 10)"
-ends "as a picture" 0 report "$waits" --heatmap -o "$tmp/h.svg"
+ends "as a graph" 0 report "$waits" --heatmap -o "$tmp/h.svg"
 holds "… is XML" xmllint --noout "$tmp/h.svg"
 has "… titles have --time" "--time 9.98s-10s" "$(cat "$tmp/h.svg")"
 is "… a rectangle for each cell" "$(grep -c 'data-i=' "$tmp/h.svg")" 500
-ends "of samples" 0 report tests/golden/perf-script/perf-funcab-cmd-01.txt --heatmap --json
+ends "with samples" 0 report tests/golden/perf-script/perf-funcab-cmd-01.txt --heatmap --json
 is "… counts them" "$(jq -c '[.type, .unit, .total, ([.cells[][] // 0] | add)]' "$tmp/out")" '["cpu","samples",169,169]'
 fails "no times" 2 "the samples here have no times" report $folded --heatmap
-fails "… for a picture" 2 "the samples here have no times" report $folded --heatmap -o "$tmp/x.svg"
+fails "… for a graph" 2 "the samples here have no times" report $folded --heatmap -o "$tmp/x.svg"
 for other in --tree "--callers main" "--diff $waits"; do
 	# shellcheck disable=SC2086 # several words
 	fails "a heatmap and ${other%% *}" 2 "choose one of --heatmap and ${other%% *}" report "$waits" --heatmap $other
 done
-fails "-o without a heatmap" 2 "-o is where --heatmap goes to" report "$waits" -o "$tmp/x.svg"
+fails "-o without a heatmap" 2 "-o is the file of --heatmap" report "$waits" -o "$tmp/x.svg"
 fails "another ending" 2 "does not end in .svg" report "$waits" --heatmap -o "$tmp/x.png"
-fails "a picture as JSON" 2 "choose one of -o and --json" report "$waits" --heatmap -o "$tmp/x.svg" --json
+fails "a graph as JSON" 2 "choose one of -o and --json" report "$waits" --heatmap -o "$tmp/x.svg" --json
 fails "no such directory" 7 "cannot create" report "$waits" --heatmap -o "$tmp/no/x.svg"
 if command -v script >/dev/null; then
 	on_terminal() { script -qec "stty cols $1 rows 40; $2" /dev/null </dev/null; }
@@ -87,11 +87,11 @@ has "… the long wait is drawn from the start to its end" 'data-s="0" data-v="8
 has "… what a sample is" "a sample stands for 10.0 ms around it · waits are exact" "$svg"
 is "… a thousand waits of 2 ms" "$(grep -c 'data-v="2000000"><title>fsync' "$tmp/c.svg")" 1000
 is "… on the CPU in one piece" "$(grep -c 'data-v="400000000"><title>work' "$tmp/c.svg")" 10
-is "… and what it was ready to run in another" "$(grep -c 'data-v="100000000"><title>work' "$tmp/c.svg")" 10
+is "… and its time ready to run in another" "$(grep -c 'data-v="100000000"><title>work' "$tmp/c.svg")" 10
 ends "… by kind" 0 flame "$waits" --flamechart --palette kind --force -o "$tmp/c.svg"
 is "… both together" "$(grep -c 'data-v="500000000"><title>work' "$tmp/c.svg")" 10
 ends "… coarser" 0 flame "$waits" --flamechart -o "$tmp/c.svg" --min-width 1
-is "… merges and counts what is narrow" "$(grep -o '3,000 frames below 1 px merged' "$tmp/c.svg" | head -1)" "3,000 frames below 1 px merged"
+is "… merges and counts narrow boxes" "$(grep -o '3,000 frames below 1 px merged' "$tmp/c.svg" | head -1)" "3,000 frames below 1 px merged"
 ends "… of a part" 0 flame "$waits" --flamechart -o "$tmp/c.svg" --time 8s-9s --match '{comm="worker"}' --palette wall
 has "… is that part" 'data-s="8000000000" data-v="500000000"><title>[blocked: futex/lock]' "$(cat "$tmp/c.svg")"
 ends "… onto standard output" 0 flame "$waits" --flamechart -o - --title 'A <b>'
@@ -99,5 +99,5 @@ has "… with its title" "A &lt;b&gt;" "$out"
 fails "no times for a chart" 2 "the samples here have no times" flame $folded --flamechart -o "$tmp/x.svg"
 fails "a chart turned round" 2 "choose one of --flamechart and --inverted" flame "$waits" --flamechart --inverted -o "$tmp/x.svg"
 fails "a chart of changes" 2 "choose one of --flamechart and --diff" flame "$waits" --flamechart --diff "$waits" -o "$tmp/x.svg"
-holds "no picture where there was an error" test ! -e "$tmp/x.svg"
+holds "no graph after an error" test ! -e "$tmp/x.svg"
 finish

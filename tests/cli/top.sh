@@ -10,7 +10,7 @@ printf 'main;\033]0;x\007\033[2J;\xff\xfe 30\n' >"$tmp/bad.folded"
 
 # --- text
 ends "a file" 0 top "$tmp/a.folded" --once
-has "… says what it is of" "a.folded" "$out"
+has "… has its title" "a.folded" "$out"
 is "… functions by self" "$(awk '/ sort$| read$| malloc$/ { print $1, $2, $NF }' "$tmp/out")" $'50.00 50.00 sort\n30.00 30.00 read\n20.00 20.00 malloc'
 has "… totals" "0.00   100.00 native main" "$out"
 ends "some rows" 0 top "$tmp/a.folded" --once -n 2
@@ -29,15 +29,15 @@ holds "… do no harm" bash -c '! LC_ALL=C tr -d "\n" <"$1" | LC_ALL=C grep -q "
 
 # --- JSON, against report
 ends "JSON" 0 top "$waits" --json -n 100000
-is "… says what it is" "$(jq -c '[.format, .version]' "$tmp/out")" '["cresset.top",1]'
+is "… has its description" "$(jq -c '[.format, .version]' "$tmp/out")" '["cresset.top",1]'
 jq -r '.functions[] | [.function, .binary, .kind, (.self_percent * 1000 | round), (.total_percent * 1000 | round)] | @tsv' "$tmp/out" | sort >"$tmp/a"
 "$cresset" report "$waits" --json --top 0 -q >"$tmp/report"
 jq -r '.total as $t | .top[] | [.function, (.binary // ""), .kind, (.self / $t * 100000 | round), (.total / $t * 100000 | round)] | @tsv' "$tmp/report" | sort >"$tmp/b"
 holds "… functions are report's" diff "$tmp/a" "$tmp/b"
 holds "… there are some" [ -s "$tmp/a" ]
 is "… processes add up to all" "$(jq '[.processes[].percent] | add | round' "$tmp/out")" 100
-is "… threads, too" "$(jq '[.threads[].percent] | add | round' "$tmp/out")" 100
-is "… waits are those of the file" "$(jq '[.waits[].time_ns] | add' "$tmp/out")" \
+is "… threads as well" "$(jq '[.threads[].percent] | add | round' "$tmp/out")" 100
+is "… waits equal those of the file" "$(jq '[.waits[].time_ns] | add' "$tmp/out")" \
 	"$("$cresset" query --data "$waits" "$(jq -r .type "$tmp/out")" --json --focus '^\[(blocked|sched-wait|off-CPU)' 2>/dev/null | jq .total)"
 is "hostile names are strings" "$("$cresset" top "$tmp/bad.folded" --json | jq '.functions | length')" 4
 

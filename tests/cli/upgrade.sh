@@ -30,7 +30,7 @@ unpack old
 metric=$("$cresset" query --data "$tmp/old" "${range[@]}" 'memory.used{state="free"}' --range 1h --csv 2>&1 | tail -1 | cut -d, -f2- | tr -d '\r')
 has "a metric is there" "-5" "$metric"
 knows old "only read"
-ends "all of it is as it was written" 0 doctor --data "$tmp/old"
+ends "all of it is unchanged" 0 doctor --data "$tmp/old"
 sums() { (cd "$tmp/$1" && find . -name '*.db' -exec sha256sum {} + | sort); }
 unpack again
 is "reading has changed no file" "$(sums old)" "$(sums again)"
@@ -41,9 +41,9 @@ post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/
 is "it takes more" "$(cat "$tmp/code")" 200
 stop
 is "it ends" "$status" 0
-is "what is new is there" "$(pushed old new)" 9
-is "and what was there" "$(folded old 'cpu{host="db7"}')" "$host"
-ends "all of it is as it was written" 0 doctor --data "$tmp/old"
+is "new data is there" "$(pushed old new)" 9
+is "and earlier data" "$(folded old 'cpu{host="db7"}')" "$host"
+ends "all of it is unchanged" 0 doctor --data "$tmp/old"
 
 # --- a later one: refused, and as good as it was for who can read it
 for file in meta.db inbox.db names.db; do
@@ -74,7 +74,7 @@ for what in "PRAGMA user_version = 99" \
 	"CREATE TABLE more(x)" "DROP TABLE state"; do
 	foreign "$what"
 	is "$what: SQL" "$(ask foreign "$all")" "82,87"
-	has "… says so" "1 file of days cannot be read, and is left out" "$(cat "$tmp/err")"
+	has "… reports it" "1 file of days cannot be read, and is left out" "$(cat "$tmp/err")"
 	serve --data "$tmp/foreign" --retention 36500d
 	for path in flame range top; do
 		said=$(note 'memory.used{}' "$path")
@@ -83,14 +83,14 @@ for what in "PRAGMA user_version = 99" \
 		has "… with a note" "1 file of days cannot be read, and is left out" "$said"
 	done
 	post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/null
-	is "… what comes is taken" "$(cat "$tmp/code")" 200
+	is "… new data is accepted" "$(cat "$tmp/code")" 200
 	is "… the status counts it" "$(get api/v1/status | jq .kept.left_out_files)" 1
 	for _ in $(seq 1200); do
-		grep -q "cannot be read, answers go without it" "$tmp/serve.err" && break
+		grep -q "unreadable, skipped by queries" "$tmp/serve.err" && break
 		sleep 0.05
 	done
-	has "… the log names it" "p/2023-11-14.db: cannot be read, answers go without it" "$(cat "$tmp/serve.err")"
-	hasnt "… maintenance goes on" "maintenance fails" "$(cat "$tmp/serve.err")"
+	has "… the log names it" "p/2023-11-14.db: unreadable, skipped by queries" "$(cat "$tmp/serve.err")"
+	hasnt "… maintenance continues" "maintenance fails" "$(cat "$tmp/serve.err")"
 	stop
 done
 
@@ -104,17 +104,17 @@ before() { # FILE
 before store
 run_cresset query --data "$tmp/before" "${range[@]}" 'samples{}' -o - --format folded
 has "a store of before the first version is not read only" "inbox.db: made by an older cresset, format 1" "$errs"
-has "… and it is said what to do" "start cresset on it once" "$errs"
+has "… with a remedy in the log" "open it once with write access" "$errs"
 serve --data "$tmp/before" --retention 36500d
 post "api/v1/profiles?type=cpu&label=comm=new" --data-binary 'main;new 9' >/dev/null
-is "… a server goes on with it" "$(cat "$tmp/code")" 200
+is "… a server continues with it" "$(cat "$tmp/code")" 200
 stop
-is "… what it had is there" "$(folded before 'samples{}')" "$(printf 'main;a;b 3\nmain;c 4')"
-is "… and what is new" "$(pushed before new)" 9
+is "… its earlier data is there" "$(folded before 'samples{}')" "$(printf 'main;a;b 3\nmain;c 4')"
+is "… and new data" "$(pushed before new)" 9
 before waiting
 run_cresset serve --listen 127.0.0.1:0 --data "$tmp/before"
 has "batches of that version are not thrown away" "made by an older cresset, format 1, and batches wait in it: 1" "$errs"
-has "… it is said what to do" "start the cresset that made it once more, and stop it" "$errs"
+has "… with a remedy" "start and stop the cresset that made it" "$errs"
 is "… and they are still there" "$(sqlite3 "$tmp/before/inbox.db" "SELECT (SELECT count(*) FROM batch), user_version FROM pragma_user_version")" "1|1"
 
 # --- today's files are those of the newest store above: one that changes needs a store of its own here
@@ -128,7 +128,7 @@ unpack again
 serve --data "$tmp/today" --retention 36500d
 post "api/v1/profiles?type=cpu" --data-binary 'main;it 9' >/dev/null
 stop
-is "a store is made today as it was then: six kinds of files" "$(forms today)" "$(forms again)"
+is "a new store has the same six kinds of files" "$(forms today)" "$(forms again)"
 
 # --- recordings
 for recording in tests/golden/recording/*.cresset; do

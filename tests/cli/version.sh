@@ -19,7 +19,7 @@ is "… and its commit" "$("$tree/tools/version" commit)" "$(command git -C "$tr
 git add VERSION
 git commit -q -m file
 git tag v1.2.3
-is "a release has its commit, too" "$("$tree/tools/version" commit)" "$(command git -C "$tree" rev-parse HEAD)"
+is "a release has its commit as well" "$("$tree/tools/version" commit)" "$(command git -C "$tree" rev-parse HEAD)"
 touch -d 2001-01-01 "$tree/VERSION" "$tree/new"
 is "… also with other times, and files that are not its own" "$("$tree/tools/version" commit)" "$(command git -C "$tree" rev-parse HEAD)"
 echo 1.2.4-dev >"$tree/VERSION"
@@ -45,7 +45,7 @@ for program in "$cresset" "$BUILD/portable/cresset"; do
 	compiler=$(said "$program" compiler)
 	has "… the compiler" " ${compiler#* }" "$(readelf -p .comment "$program")"
 	has "… the BPF compiler" "clang version" "$(said "$program" 'BPF compiler')"
-	is "… and not where it was built" "$("$program" --version | grep -cF "$PWD")" 0
+	is "… and not the build directory" "$("$program" --version | grep -cF "$PWD")" 0
 done
 is "the libraries are the system's" "$(said "$cresset" libraries)" "the system's"
 finish

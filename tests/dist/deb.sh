@@ -43,15 +43,15 @@ is "cresset.yaml: every key and its default" "$(cat "$tmp/files/etc/cresset/cres
 for command in up:cresset agent:agent serve:server; do
 	ends "cresset ${command%:*} takes ${command#*:}.yaml" 0 "${command%:*}" --config "$tmp/files/etc/cresset/${command#*:}.yaml" --help
 done
-is "its files are those of its SHA256SUMS" "$("$tmp/files/usr/bin/cresset" doctor --self --json | jq .verified)" true
+is "its files match its SHA256SUMS" "$("$tmp/files/usr/bin/cresset" doctor --self --json | jq .verified)" true
 ids=$(dpkg-deb -f "$dbgsym" Build-Ids)
 for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so; do
 	has "$file: its debug information is in cresset-dbgsym" "$(readelf -n "$tmp/files/$file" | sed -n 's/.*Build ID: //p')" "$ids"
 done
-is "nothing says where it was built" "$(grep -rlI -e "$PWD" -e @PREFIX@ -e '@[A-Z_]*@$' "$tmp/files")" ""
+is "the build directory appears nowhere" "$(grep -rlI -e "$PWD" -e @PREFIX@ -e '@[A-Z_]*@$' "$tmp/files")" ""
 # Every library that is linked in is in the list of licences.
 notices=$(cd "$tmp/files/usr/share/doc/cresset/notices" && printf '%s\n' * | sed 's/^zlib1g/zlib/' | grep -vx -e bpf -e uplot)
-is "copyright lists what is linked in" "$(sed -n 's,^Files: linked-in/,,p' deploy/debian/copyright | sort)" "$notices"
+is "copyright lists the linked libraries" "$(sed -n 's,^Files: linked-in/,,p' deploy/debian/copyright | sort)" "$notices"
 if command -v lintian >/dev/null; then
 	# As root it says that it should not be.
 	is "lintian: no error, no warning" "$(lintian "$deb" "$dbgsym" 2>&1 | grep -v 'root privileges')" ""
@@ -143,7 +143,7 @@ with_other_user() {
 	does "with a user cresset: it is installed" "dpkg -i /packages/first.deb"
 	has "$name: … and says so" "a user cresset already" "$out"
 	run "dpkg -P cresset"
-	says "… who stays when it is purged" "getent passwd cresset | cut -d: -f6; ls -d /srv/cresset" "/srv/cresset"$'\n'"/srv/cresset"
+	says "… which remains after a purge" "getent passwd cresset | cut -d: -f6; ls -d /srv/cresset" "/srv/cresset"$'\n'"/srv/cresset"
 	run "userdel -r cresset"
 }
 with_full_disk() {

@@ -31,9 +31,9 @@ mkdir -p "$root" "$tmp/oci"
 skopeo copy -q "oci-archive:$image" "oci:$tmp/oci:x"
 jq -r '.layers[].digest' "$tmp/oci/blobs/sha256/$(jq -r '.manifests[0].digest' "$tmp/oci/index.json" | cut -d : -f 2)" | cut -d : -f 2 >"$tmp/layers"
 while read -r layer; do tar -C "$root" -xf "$tmp/oci/blobs/sha256/$layer"; done <"$tmp/layers"
-is "there is no shell, and nothing to add packages with" "$(cd "$root" && find . -type f -perm /111 ! -name '*.so*' | sort)" "./usr/bin/cresset"
+is "there is no shell and no package manager" "$(cd "$root" && find . -type f -perm /111 ! -name '*.so*' | sort)" "./usr/bin/cresset"
 mkdir -p "$root/proc" "$root/sys" "$root/dev"
-is "… each of which has a licence there" "$(jq -r '.packages[].name' "$sbom" | grep -vx -e cresset -e uplot | sort)" "$(ls "$root/usr/share/doc/cresset/licences")"
+is "… each with a licence there" "$(jq -r '.packages[].name' "$sbom" | grep -vx -e cresset -e uplot | sort)" "$(ls "$root/usr/share/doc/cresset/licences")"
 # cresset in the image's root, with arguments; a single process.
 # shellcheck disable=SC2016 # the inner shell's
 run=(unshare -m sh -ec 'root=$1; shift
@@ -41,7 +41,7 @@ run=(unshare -m sh -ec 'root=$1; shift
 	exec chroot "$root" /usr/bin/cresset "$@"' sh "$root")
 is "the program runs" "$("${run[@]}" --version | head -n 1)" "cresset $version"
 "${run[@]}" doctor --self --json >"$tmp/self" 2>&1
-is "its files are those of SHA256SUMS, and what it opens by name is there" "$(jq -r '.checks[] | select(.state != "ok") | .name' "$tmp/self")" ""
+is "its files match SHA256SUMS, and the libraries it opens are there" "$(jq -r '.checks[] | select(.state != "ok") | .name' "$tmp/self")" ""
 
 # A root that is read-only and has no /etc.
 # shellcheck disable=SC2016 # the inner shell's

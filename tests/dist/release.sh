@@ -33,5 +33,5 @@ make -s BUILD="$BUILD" sign KEY="$tmp/key" >"$tmp/log" 2>&1
 is "… and not signed" "$?" 2
 cp "$tmp/sums" "$dist/SHA256SUMS"
 make -s BUILD="$BUILD" sign >"$tmp/log" 2>&1
-is "without a key it says what to give" "$?$(grep -c 'KEY=FILE names the secret key' "$tmp/log")" 21
+is "without a key it names the missing variable" "$?$(grep -c 'KEY=FILE names the secret key' "$tmp/log")" 21
 finish

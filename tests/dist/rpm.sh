@@ -61,13 +61,13 @@ if [ "$(id -u)" != 0 ]; then
 	exit
 fi
 is "it is installed" "$(in_root -i "${by_force[@]}" --noscripts "$rpm" "$debuginfo")" ""
-is "… as it was packed" "$(in_root -V --nodeps cresset cresset-debuginfo)" ""
-is "… as its SHA256SUMS says" "$("$root/usr/bin/cresset" doctor --self --json | jq .verified)" true
+is "… unchanged" "$(in_root -V --nodeps cresset cresset-debuginfo)" ""
+is "… as in its SHA256SUMS" "$("$root/usr/bin/cresset" doctor --self --json | jq .verified)" true
 for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so; do
 	id=$(readelf -n "$root/$file" | sed -n 's/.*Build ID: //p')
 	holds "$file: its debug information" test -s "$root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 done
-is "nothing says where it was built" "$(grep -rlI -e "$PWD" -e @PREFIX@ -e '@[A-Z_]*@$' "$root/etc/cresset" "$root/usr")" ""
+is "the build directory appears nowhere" "$(grep -rlI -e "$PWD" -e @PREFIX@ -e '@[A-Z_]*@$' "$root/etc/cresset" "$root/usr")" ""
 is "… nor do the scripts" "$(query --scripts "$rpm" | grep -e "$PWD" -e '@[A-Z_]*@$')" ""
 if command -v dh >/dev/null && make -s BUILD="$BUILD" dist-deb DIST="$tmp/deb" >"$tmp/log" 2>&1; then
 	dpkg-deb -x "$tmp"/deb/cresset_*.deb "$tmp/deb/files"
@@ -95,7 +95,7 @@ told() { grep -v daemon-reload "$root/told"; rm "$root/told"; }
 run() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -c "$1" 2>&1; }
 
 is "with its scripts: it is installed" "$(in_root -i "${by_force[@]}" "$rpm")" ""
-is "… as it was packed" "$(in_root -V --nodeps cresset)" ""
+is "… unchanged" "$(in_root -V --nodeps cresset)" ""
 is "… the user" "$(run "getent passwd cresset | cut -d: -f5-")" "Cresset, store process:/var/lib/cresset:/usr/sbin/nologin"
 is "… its directories" "$(run "stat -c '%n %U:%G %a' /var/lib/cresset /var/lib/cresset-agent /etc/cresset")" \
 	"/var/lib/cresset cresset:cresset 700"$'\n'"/var/lib/cresset-agent cresset:cresset 700"$'\n'"/etc/cresset root:cresset 750"
@@ -107,11 +107,11 @@ is "… and is there" "$(in_root -q cresset --qf '%{VERSION}')" 9.9.9
 is "… with the changed file" "$(run "tail -n 1 /etc/cresset/cresset.yaml; ls /etc/cresset | grep rpm")" "retention: 3d"
 is "… and what runs is restarted once" "$(told)" "try-restart cresset.service cresset-agent.service cresset-server.service"
 in_root -e "${by_force[@]}" cresset >"$tmp/log"
-is "it is erased: what runs is stopped" "$(told)" "disable --now cresset.service cresset-agent.service cresset-server.service"
-is "… the changed file is kept, and data" "$(run "tail -n 1 /etc/cresset/cresset.yaml.rpmsave; cat /var/lib/cresset/data")" "retention: 3d"$'\n'data
+is "it is erased: services are stopped" "$(told)" "disable --now cresset.service cresset-agent.service cresset-server.service"
+is "… the changed file and data remain" "$(run "tail -n 1 /etc/cresset/cresset.yaml.rpmsave; cat /var/lib/cresset/data")" "retention: 3d"$'\n'data
 run "rm -r /etc/cresset /var/lib/cresset"
 is "… and nothing else but the user's name" "$(cd "$root" && find etc usr var run -xdev -path var/lib/rpm -prune -o -name '*cresset*' -print; run "getent passwd cresset | cut -d: -f1")" cresset
 run "userdel cresset; useradd --home-dir /srv/cresset cresset"
-has "a user cresset is there already: it says so" "a user cresset already" "$(in_root -i "${by_force[@]}" "$rpm")"
-is "… and keeps it" "$(run "getent passwd cresset | cut -d: -f6")" /srv/cresset
+has "an existing user cresset is reported" "a user cresset already" "$(in_root -i "${by_force[@]}" "$rpm")"
+is "… and retained" "$(run "getent passwd cresset | cut -d: -f6")" /srv/cresset
 finish

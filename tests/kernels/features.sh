@@ -257,7 +257,7 @@ feature_python() {
 	holds "python: functions of Python are there ($all samples)" test "$all" -ge 500
 	near "python: share of often()" "$(percent "$(folded_sum ';often;' <"$tmp/python.folded")" "$all")" 75 "$(awk "BEGIN { print 5 * 100 * sqrt(.75 * .25 / ($all + 1)) }")"
 	if limited tables; then return; fi
-	holds "python: 99 % of them begin at the interpreter's start" awk "BEGIN { exit !($(folded_sum '^[^;]*;_start;.*;<module>;(often|rarely);' <"$tmp/python.folded") >= .99 * $all) }"
+	holds "python: 99 % of them start at the interpreter's start" awk "BEGIN { exit !($(folded_sum '^[^;]*;_start;.*;<module>;(often|rarely);' <"$tmp/python.folded") >= .99 * $all) }"
 }
 feature_gpu() {
 	export LD_LIBRARY_PATH=$PWD/$BUILD/doubles CRESSET_DOUBLE=$tmp/double
@@ -378,10 +378,10 @@ feature_up() {
 		sleep 0.5
 	done
 	if ! curl -sf -m 60 "${url}api/v1/status" >"$tmp/up.status"; then
-		not_ok "up: the page answers" "$(tail -n 5 "$tmp/up.err")"
+		not_ok "up: the page responds" "$(tail -n 5 "$tmp/up.err")"
 		return
 	fi
-	ok "up: the page answers"
+	ok "up: the page responds"
 	always=$(pgrep -P "${pids[-1]}" -x cresset | head -n 1) # of a script
 	[ -n "$always" ] && [ -n "$(half cresset-collect)" ] || always=${pids[-1]}
 	is "up: … with a page" "$(curl -s -m 60 -o "$tmp/page" -w '%{http_code}' "$url")" 200
@@ -402,7 +402,7 @@ feature_up() {
 		is "up: … below the thread's start" "$(grep ';wait_known;' "$tmp/up.off" | grep -vcE ';(__)?clone3?;start_thread;waiter_main;')" 0
 	fi
 	"$cresset" query --data "$tmp/data" "cpu{comm=\"$me\"}" --csv >"$tmp/query.csv" 2>"$tmp/query.err"
-	is "up: cresset query beside it" $? 0
+	is "up: cresset query while it runs" $? 0
 	holds "up: … has the known functions" grep -q work_half "$tmp/query.csv"
 	fact "up: lost: $("$cresset" sql --format csv --data "$tmp/data" "SELECT l.value, max(m.value) FROM metrics m JOIN labels l ON l.series = m.series
 		AND l.key = 'reason' WHERE m.name = 'cresset_lost' GROUP BY l.value HAVING max(m.value) > 0" 2>"$tmp/sql.err" | tail -n +2 | tr -d '\r' | paste -sd ' ')"

@@ -38,7 +38,7 @@ start sh -c "$churn"
 start sh -c "$forks"
 start sh -c "$forks"
 "$progs/known" known 30 >"$tmp/truth"
-is "a program ends beside it" $? 0
+is "a program ends while it runs" $? 0
 scanned=$(awk '/^pgscan_kswapd|^pgscan_direct / { n += $2 } END { print n + 0 }' /proc/vmstat)
 holds "the kernel looked for memory ($scanned pages)" test "$scanned" -gt 100000
 kill "${pids[@]:1}" 2>/dev/null

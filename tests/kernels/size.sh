@@ -37,7 +37,7 @@ fi
 ulimit -n 1024
 from=$EPOCHREALTIME
 begin_always up --data "$data" --listen 127.0.0.1:0 --freq 499
-is "it begins, from a shell with 1024 descriptors" "$(grep -c 'recording this machine' "$tmp/log")" 1
+is "it starts, from a shell with 1024 descriptors" "$(grep -c 'recording this machine' "$tmp/log")" 1
 began_s=$(awk "BEGIN { printf \"%.1f\", $EPOCHREALTIME - $from }")
 ready_cpu_s=$(awk '{ sub(/.*\) /, ""); printf "%.2f", ($12 + $13) / 100 }' "/proc/$(half cresset-collect)/stat")
 url=$(sed -n 's/.*look at it: *//p' "$tmp/log" | head -n 1)

@@ -36,7 +36,7 @@ burnt() { sql "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AN
 # --- to a cresset
 begin_server
 to_server
-holds "the sending process is a user of its own" store_user "$(stat -c %u "/proc/$(half cresset-send)")"
+holds "the sending process has a separate user" store_user "$(stat -c %u "/proc/$(half cresset-send)")"
 is "… and has no capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$(half cresset-send)/status")" 0000000000000000
 is "… which has the token all the same" "$(stat -c %U:%a "$tmp/token")" root:600
 is "the spool is its own" "$(stat -c %u:%a "$tmp/spool")" "$(stat -c %u "/proc/$(half cresset-send)"):700"
@@ -46,7 +46,7 @@ until_stored "$me-burner"
 near "a program is in the store, sample by sample" "$(burnt "$me-burner")" 297 60
 ask 'api/v1/flame?fmt=folded&q=cpu%7Bcomm%3D%22'"$me"'-burner%22%7D' >"$tmp/folded"
 holds "… with its functions' names" grep -q 'burn_outer;burn_loop' "$tmp/folded"
-is "every series says host, kernel, architecture and --label, those of host metrics, too" \
+is "every series has host, kernel, architecture and --label, including host metrics" \
 	"$(sql "SELECT count(*) FROM series WHERE (SELECT count(*) FROM labels WHERE series = id AND ((key = 'host' AND value = '$(uname -n)') OR \
 		(key = 'kernel' AND value = '$(uname -r)') OR (key = 'arch' AND value = '$(uname -m)') OR (key = 'env' AND value = 'test'))) <> 4")" 0
 is "… and there are some of each" "$(sql "SELECT sum(type = 'cpu') > 0, sum(type LIKE 'system_cpu%') > 0 FROM series")" "1,1"
@@ -62,20 +62,20 @@ for _ in $(seq 240); do
 done
 kill $steady
 wait $steady 2>/dev/null
-holds "batches are packed against an earlier one" [ "$(sender '.key_sequence < .last_sequence')" = true ]
+holds "batches are compressed against an earlier one" [ "$(sender '.key_sequence < .last_sequence')" = true ]
 
 # --- the server dies
 before=$(burnt "$me-burner")
 kill -9 "$server"
 wait "$server" 2>/dev/null
-until_said "wait in the spool"
+until_said "batches in the spool"
 "$progs/burn" "$me-second" 2 >/dev/null
 begin_server
-until_said "takes batches again"
+until_said "accepts batches again"
 until_stored "$me-second"
-near "what came while the server was away is there" "$(burnt "$me-second")" 198 40
+near "data from the time without the server is there" "$(burnt "$me-second")" 198 40
 is "… and nothing twice" "$(burnt "$me-burner")" "$before"
-is "the server's absence is said once" "$(grep -c 'wait in the spool' "$tmp/log")" 1
+is "the server's absence is logged once" "$(grep -c 'wait in the spool' "$tmp/log")" 1
 
 # --- halves of the agent die
 kill -9 "$(half cresset-send)"
@@ -91,7 +91,7 @@ is "… and gives nothing twice" "$(burnt "$me-burner")" "$before"
 # --- the whole agent dies while the server is away
 kill -9 "$server"
 wait "$server" 2>/dev/null
-until_said "wait in the spool"
+until_said "batches in the spool"
 "$progs/burn" "$me-fourth" 2 >/dev/null
 sleep 2.5
 kill -9 "$always" "$(half cresset-collect)" "$(half cresset-send)"
@@ -99,7 +99,7 @@ wait "$always" 2>/dev/null
 begin_server
 to_server
 until_stored "$me-fourth"
-near "what was in the spool is sent at the next start" "$(burnt "$me-fourth")" 198 40
+near "the spool is sent at the next start" "$(burnt "$me-fourth")" 198 40
 is "no number is missing" "$(sender .missing)" 0
 is "… and nothing is there twice" "$(burnt "$me-burner")" "$before"
 
@@ -108,11 +108,11 @@ other=$("$cresset" token create --tokens "$tmp/tokens" --scope write)
 "$cresset" token revoke --tokens "$tmp/tokens" "$("$cresset" token list --tokens "$tmp/tokens" --json | jq -r '.[0].id')" >/dev/null
 kill -HUP "$server"
 until_said "status 401"
-holds "a token that is not known is said" grep -q "status 401" "$tmp/log"
+holds "an unknown token is logged" grep -q "status 401" "$tmp/log"
 echo "$other" >"$tmp/token"
 kill -HUP "$always"
-until_said "takes batches again"
-holds "a new one is read on SIGHUP" grep -q "takes batches again" "$tmp/log"
+until_said "accepts batches again"
+holds "a new one is read on SIGHUP" grep -q "accepts batches again" "$tmp/log"
 
 # How much longer a second of CPU time takes here is how much longer the end may take.
 from=${EPOCHREALTIME/./}
@@ -130,15 +130,15 @@ if [ "$second_ms" -gt 2000 ]; then
 	done
 	end_always
 fi
-near "… with the last of what was recorded" "$(burnt "$me-last")" 99 25
+near "… with the last recorded data" "$(burnt "$me-last")" 99 25
 holds "no half is left" test -z "$(pgrep -f "cresset agent -v --spool $tmp/spool")"
 
 # --- a certificate that is not trusted
 agent --server "$server_url" --token-file "$tmp/token"
-until_said "wait in the spool"
-holds "a certificate that is not trusted is said" grep -qi "certificate\|SSL" "$tmp/log"
+until_said "batches in the spool"
+holds "an untrusted certificate is logged" grep -qi "certificate\|SSL" "$tmp/log"
 end_always
-is "it ends, too" $status 0
+is "it ends as well" $status 0
 stop
 
 # --- to another OTLP server
@@ -151,10 +151,10 @@ agent --server "http://127.0.0.1:$other_port"
 "$progs/burn" "$me-fifth" 3 >/dev/null
 sleep 3
 end_always
-is "it ends, too" $status 0
+is "it ends as well" $status 0
 holds "a server that takes gzip only gets gzip" grep -q '^200 /v1development/profiles gzip None' "$tmp/otlp/log"
 is "… after it has refused zstd once" "$(grep -c ^415 "$tmp/otlp/log")" 1
-is "… and nothing packed against anything" "$(awk '$4 != "None"' "$tmp/otlp/log" | wc -l)" 0
+is "… and no batch has a base" "$(awk '$4 != "None"' "$tmp/otlp/log" | wc -l)" 0
 if command -v protoc >/dev/null; then
 	for f in "$tmp"/otlp/*.otlp; do
 		protoc -Itests/golden/otlp --decode=otlp.ProfilesData otlp.proto <"$f" >"$f.txt" || echo "$f" >>"$tmp/bad"

@@ -56,7 +56,7 @@ is "… which the server has of a table" "$(curl -sS -o /dev/null -I -w '%{http_
 holds "… that the agent has sent once" [ "$(grep -c "symbol table of .*/burn was sent" "$tmp/log")" = 1 ]
 is "messages came with frames without names" "$(get debug/ingest | jq '.senders[0].unnamed_frames > 0')" true
 metrics="name = 'system_cpu_run_queue' AND series"
-is "--label is on host metrics, too" "$(post "api/v1/sql?fmt=csv" --data "SELECT count(*) > 0, count(*) = (SELECT count(*) FROM metrics WHERE $metrics IN \
+is "--label is on host metrics as well" "$(post "api/v1/sql?fmt=csv" --data "SELECT count(*) > 0, count(*) = (SELECT count(*) FROM metrics WHERE $metrics IN \
 	(SELECT series FROM labels WHERE key = 'env' AND value = 'test')) FROM metrics WHERE $metrics > 0" | tail -1 | tr -d '\r')" "1,1"
 end_agent
 is "it ends" $status 0
@@ -74,7 +74,7 @@ until_said "is not a Cresset server"
 "$progs/burn" "$me-second" 3 >/dev/null
 sleep 2
 end_agent
-is "to another server it is said once that names are found here" "$(grep -c 'is not a Cresset server' "$tmp/log")" 1
+is "with another server it logs once that it symbolizes locally" "$(grep -c 'is not a Cresset server' "$tmp/log")" 1
 "$cresset" convert "$tmp"/otlp/*.otlp -o "$tmp/all.folded" --type cpu -q
 holds "… and messages have them" grep -q "^$me-second;.*burn_outer;burn_loop" "$tmp/all.folded"
 finish

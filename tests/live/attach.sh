@@ -22,14 +22,14 @@ done
 # --- hammers ---
 begin poll --malloc 2
 for _ in $(seq 8); do inject; done
-is "malloc beside: alive and correct" "$(asked)" "8 attached, ok"
+is "malloc meanwhile: alive and correct" "$(asked)" "8 attached, ok"
 ended
-is "malloc beside: ends well" $? 0
+is "malloc in other threads: ends well" $? 0
 begin poll --malloc 1 --dlopen 2
 for _ in $(seq 8); do inject; done
-is "dlopen beside: alive and correct" "$(asked)" "8 attached, ok"
+is "dlopen in other threads: alive and correct" "$(asked)" "8 attached, ok"
 ended
-is "dlopen beside: ends well" $? 0
+is "dlopen in other threads: ends well" $? 0
 
 # --- without a parked thread ---
 begin spin
@@ -41,7 +41,7 @@ is "never seen parked: ends well" $? 0
 begin mutex
 inject --wait 200ms
 is "only in futexes of locks: no thread is safe" "$status $(field refusal)" "4 no-thread"
-is "…and it is not traced any more" "$(sed -n 's/^TracerPid:\t//p' "/proc/$target/status")" 0
+is "…and it is no longer traced" "$(sed -n 's/^TracerPid:\t//p' "/proc/$target/status")" 0
 
 # --- repeated attaches, and needless ones ---
 begin poll
@@ -53,11 +53,11 @@ is "…and does nothing" "$(asked)" "0 attached, ok"
 json=$("${same[@]}")
 first=$(size_of "$target")
 for _ in $(seq 10); do json=$("${same[@]}"); done
-is "what is there is not attached again, nor stopped" "$(field result) $(field stop_us)" "already 0"
+is "a second attach neither attaches nor stops" "$(field result) $(field stop_us)" "already 0"
 is "…and nothing has grown" "$(size_of "$target")" "$first"
 printf 'no library' >"$tmp/text.so"
 "$cresset" gpu attach "$target" --library "$tmp/text.so" --force young,no-library 2>/dev/null
-is "what is no library is bad input" $? 6
+is "an invalid library is bad input" $? 6
 
 # A library that the process's loader refuses leaves nothing behind.
 for i in $(seq 6); do
@@ -96,7 +96,7 @@ refusal() { # PID [OPTIONS]
 one_line() { [ "$(head -1 "$tmp/errors" | wc -l)" = 1 ] && grep -q "process $1 $2" "$tmp/errors"; }
 start "$progs/attach_static"
 is "static" "$(refusal $!)" static
-holds "…is said" one_line $! "is linked statically"
+holds "…is reported" one_line $! "is linked statically"
 start "$progs/attached" poll >/dev/null
 is "young" "$(refusal $! --force no-library)" young
 is "without the library it needs" "$(refusal $! --force young)" no-library
@@ -109,7 +109,7 @@ is "a thread's number" "$(refusal "$(find /proc/$plain/task -mindepth 1 -maxdept
 start "$progs/attach_odd" trace $plain >/dev/null
 sleep 0.3
 is "traced" "$(refusal $plain)" traced
-holds "…by whom is said" one_line $plain "is traced already, by .*attach_odd"
+holds "…the tracer is named" one_line $plain "is already traced by .*attach_odd"
 kill -9 "${pids[-1]}" # what it traces could not be waited for
 start "$progs/attach_odd" vfork >/dev/null
 sleep 0.1

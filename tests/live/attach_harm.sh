@@ -104,7 +104,7 @@ stop_at() { # MOMENT
 fragile ppoll
 bad=0
 for ((i = 1; i < 48; i += 3)); do stop_at $i; done
-is "stopped in the middle: it stops, and is as it was when it goes on" $bad 0
+is "stopped in the middle: it stays stopped, and is unchanged when it continues" $bad 0
 drop
 
 # --- it runs another program -------------------------------------------------------------------------
@@ -119,14 +119,14 @@ exec_at() { # MOMENT
 bad=0
 for i in 0 1 4 8 12 16 20 24 28 32 36 40; do exec_at $i; done
 is "another program between looking and stopping: refused" "$result" changed
-is "…and at other moments the new one is as it began" $bad 0
+is "…and at other moments the new one is unchanged" $bad 0
 
 # --- slow calls --------------------------------------------------------------------------------------
 fragile slow-call
 inject --force young,no-library,seccomp
 is "a system call of ours that takes long: waited for" "$(field result)" loaded
-holds "…which is said" grep -q 'blocks in the kernel' "$tmp/errors"
-holds "…and the program is as it was" is_right 1
+holds "…which is reported" grep -q 'blocks in the kernel' "$tmp/errors"
+holds "…and the program is unchanged" is_right 1
 drop
 fragile slow-malloc
 inject
@@ -135,7 +135,7 @@ holds "malloc takes longer than we wait: given up" grep -q 'pthread_create did n
 lines=$(wc -l <"$said")
 for _ in $(seq 6000); do [ "$(wc -l <"$said")" -gt $((lines + 2)) ] && break || sleep 0.01; done
 holds "…and its lock is free again" test "$(wc -l <"$said")" -gt $((lines + 2))
-is "…and the program is as it was" "$("$at" look 0 calls "$target") $(grep -c returned "$said")" " 0"
+is "…and the program is unchanged" "$("$at" look 0 calls "$target") $(grep -c returned "$said")" " 0"
 drop
 
 # --- the lock of the mappings ----------------------------------------------------------------------------
@@ -151,11 +151,11 @@ for _ in $(seq 100); do
 	spoilt 0
 	renewed churn 2
 done
-is "beside a thread that maps and unmaps gigabytes, 100 times: as it was" $bad 0
+is "with a thread that maps and unmaps gigabytes, 100 times: unchanged" $bad 0
 echo 0 >>"$tmp/held"
 echo "# busy: $busy; held, us: $(sort -n "$tmp/held" | tail -n3 | tr '\n' ' ')"
-holds "…no thread is held for 10 ms, but for one in a hundred" test "$(longest_but_one <"$tmp/held")" -lt 10000
-holds "…else it is busy, which is said" grep -q 'is busy mapping memory' "$tmp/errors"
+holds "…no thread is stopped for 10 ms, except one in a hundred" test "$(longest_but_one <"$tmp/held")" -lt 10000
+holds "…otherwise it is busy, which is reported" grep -q 'is busy mapping memory' "$tmp/errors"
 drop
 
 # --- threads that filter their system calls ------------------------------------------------------------
@@ -163,7 +163,7 @@ for mode in filtered strict; do
 	fragile "$mode"
 	inject --wait 100ms
 	is "the only thread that waits is $mode: refused" "$(field refusal)" no-thread
-	holds "…which is said" grep -q '1 of them filtered by seccomp' "$tmp/errors"
+	holds "…which is reported" grep -q '1 of them filtered by seccomp' "$tmp/errors"
 	holds "…and the program lives" kill -0 "$target"
 	drop
 done
@@ -201,7 +201,7 @@ if [ -n "$group" ] && [ -e "$group/cgroup.freeze" ]; then
 	}
 	bad=0
 	for i in 18 26; do freeze_at $i; done
-	is "frozen in the middle: as it was when it is thawed" $bad 0
+	is "frozen in the middle: unchanged when it is thawed" $bad 0
 	if [ -n "${CRESSET_ATTACH_KILLS-}" ]; then
 		bad=0
 		for _ in $(seq "$CRESSET_ATTACH_KILLS"); do freeze_at $((RANDOM % 48)); done

@@ -18,13 +18,13 @@ binary() { jq -c --arg b "$1" ".binaries[] | select(.binary == \$b) | $2" "$tmp/
 record whole
 is "a program with symbols" "$(binary whole '[.names_from[].origin] - [null]')" '[".symtab"]'
 is "… which needs nothing" "$(binary whole .remedy)" null
-is "… whose build id is known" "$(binary whole .build_id)" "\"$(readelf -n "$tmp/whole" | sed -n 's/ *Build ID: //p')\""
+is "… with a known build id" "$(binary whole .build_id)" "\"$(readelf -n "$tmp/whole" | sed -n 's/ *Build ID: //p')\""
 is "every frame is counted" "$(binary whole '.frames == ([.names_from[].frames] | add)')" true
-is "what is in the table is a binary" "$(jq -r '.top[] | select(.binary == "whole") | .function' "$tmp/json")" whole
+is "each table entry is a binary" "$(jq -r '.top[] | select(.binary == "whole") | .function' "$tmp/json")" whole
 is "… and all together the total" "$(jq '([.top[].self] | add) == .total' "$tmp/json")" true
 names() { awk -F, 'NR > 1 && $7 == "whole" { print $6 }' "$tmp/whole.csv" | sort; }
 first=$(names)
-holds "names are kept" [ -n "$(find "$CRESSET_CACHE/names" -name "*$(readelf -n "$tmp/whole" | sed -n 's/ *Build ID: ..//p')*")" ]
+holds "names are cached" [ -n "$(find "$CRESSET_CACHE/names" -name "*$(readelf -n "$tmp/whole" | sed -n 's/ *Build ID: ..//p')*")" ]
 record whole
 is "the second time they come from the same place" "$(binary whole '[.names_from[].origin] - [null]')" '[".symtab"]'
 is "… and are the same" "$(names | grep -c burn_loop)" "$(grep -c burn_loop <<<"$first")"
@@ -37,11 +37,11 @@ else
 	skip "… and a remedy" "no dpkg here"
 fi
 text=$("$cresset" report --by binary "$tmp/r.cresset")
-holds "the text says so, too" grep -q "names come from" <<<"$text"
+holds "the text reports it as well" grep -q "names come from" <<<"$text"
 "$cresset" report --by binary --csv "$tmp/r.cresset" >"$tmp/csv"
 is "CSV has columns for it" "$(head -1 "$tmp/csv" | cut -d, -f9-)" "frames,names_from,remedy"
 is "… in every row" "$(python3 -c 'import csv, sys; print(len({len(r) for r in csv.reader(open(sys.argv[1]))}))' "$tmp/csv")" 1
 rm -r "$CRESSET_CACHE"
 CRESSET_CACHE='' "$cresset" record -q -d 0.2 -o "$tmp/n.cresset" -- "$tmp/whole" whole 0.1 >/dev/null 2>&1
-holds "nothing is kept where nothing should be" test ! -e "$CRESSET_CACHE"
+holds "nothing is cached with caching off" test ! -e "$CRESSET_CACHE"
 finish

@@ -40,7 +40,7 @@ end_always
 is "it ends" "$status" 0
 all=$(burnt "$me-burner")
 near "nothing is lost" "$all" 891 150
-near "what ran before the clock was set, and after it was right again, has its time" "$(between "$from" "$to")" 594 120
+near "samples before the clock was set, and after it was right again, have their time" "$(between "$from" "$to")" 594 120
 near "… what ran while it was wrong has the time it showed" "$(between $((from + ahead)) $((to + ahead)))" 297 80
 is "… and each is one of them" $(($(between "$from" "$to") + $(between $((from + ahead)) $((to + ahead))))) "$all"
 finish

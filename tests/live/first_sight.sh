@@ -17,7 +17,7 @@ for _ in $(seq 300); do # a minute at least: the interval is an hour
 	sleep 0.2
 done
 is "samples are there soon" "$(ask "SELECT count(*) > 0 FROM samples WHERE type = 'cpu'")" 1
-holds "… a program's, too" "$cresset" query --data "$data" "cpu{comm=\"$$-first\"}"
+holds "… a program's as well" "$cresset" query --data "$data" "cpu{comm=\"$$-first\"}"
 is "… and metrics of the host" "$(ask "SELECT count(*) > 0 FROM metrics")" 1
 # What is stored later than the first interval: nothing, for an hour.
 last=$(ask "SELECT max(time) FROM samples")

@@ -63,7 +63,7 @@ if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/de
 	for _ in $(seq 20); do "$cresset" gpu detach "$loop" >/dev/null && "$cresset" gpu attach "$loop" >/dev/null || break; done
 	is "… detached and attached 20 times" "$("$cresset" gpu status "$loop" --json | jq -r '.processes[0].state')" parked
 	wait "$loop"
-	is "… and it goes on to its end" "$? $(grep -c '^rounds' "$tmp/loop")" "0 1"
+	is "… and it continues to its end" "$? $(grep -c '^rounds' "$tmp/loop")" "0 1"
 else
 	skip "PyTorch" "no PyTorch with CUDA is here"
 fi

@@ -97,10 +97,10 @@ kill -CONT "$late"
 sleep 0.1
 stopped "$late"
 end
-is "late: what is in use was allocated since" "$(calls "$tmp/late.cresset" hbm-inuse)" "train;cudaMalloc 6000"
+is "late: memory in use was allocated since" "$(calls "$tmp/late.cresset" hbm-inuse)" "train;cudaMalloc 6000"
 is "late: allocations" "$(calls "$tmp/late.cresset" hbm-alloc)" "train;cudaMalloc 14000"
 is "late: launches" "$(calls "$tmp/late.cresset" gpu-launch)" "train;cudaLaunchKernel 7"
-holds "late: frees of what was not seen are counted" grep -q '2 frees of what was allocated before' "$tmp/begin.err"
+holds "late: frees of earlier allocations are counted" grep -q '2 frees of earlier allocations' "$tmp/begin.err"
 kill -9 "$late"
 
 # --- memory from before, by the driver's figures of processes: two devices of a script ----------------------------------------
@@ -123,9 +123,9 @@ before() { # MEMORY_OF_GPU_0 MEMORY_OF_GPU_1 OPTION…: records a program that h
 printf 'setup alloc 6 1000000\n- stop 0\nsetup free 1\ntrain alloc 1 2000\n- sleep 300\ntrain alloc 4 2000\n- stop 0\n' >"$tmp/before"
 # As in the scenario: 5 MB from before, 10 kB since, and 3 MB that the driver needs, on two devices.
 before 6010000 2000000
-is "before: counted is what it asked for since" "$(calls "$tmp/before.cresset" hbm-inuse | grep -v before)" "train;cudaMalloc 10000"
+is "before: counts its allocations since" "$(calls "$tmp/before.cresset" hbm-inuse | grep -v before)" "train;cudaMalloc 10000"
 is "before: the rest of the driver's figures, of that process only" "$(folded "$tmp/before.cresset" hbm-inuse | grep before)" "gpu_calls;[before attach] 8000000"
-is "before: it says that it is an estimate" "$(folded "$tmp/before.cresset" hbm-inuse --match 'hbm-inuse{how="estimate"}')" "gpu_calls;[before attach] 8000000"
+is "before: it is marked as an estimate" "$(folded "$tmp/before.cresset" hbm-inuse --match 'hbm-inuse{how="estimate"}')" "gpu_calls;[before attach] 8000000"
 before 9000 1000
 is "before: never less than nothing" "$(folded "$tmp/before.cresset" hbm-inuse | grep -c before)" 0
 printf 'no script\n' >"$tmp/bad"
@@ -151,7 +151,7 @@ printf -- '- probed 60 launch\n- sleep 400\ntrain launch 3 saxpy\n' >"$tmp/more"
 "$progs/gpu_calls" "$tmp/more"
 end
 is "after its end a process has nothing in use" "$(calls "$tmp/ends.cresset" hbm-inuse)" ""
-is "… what it allocated is known" "$(calls "$tmp/ends.cresset" hbm-alloc | awk '/^train/ { print $2 }')" 9000
+is "… its allocations are known" "$(calls "$tmp/ends.cresset" hbm-alloc | awk '/^train/ { print $2 }')" 9000
 
 # --- memory other than plain blocks: arrays, and mapped handles -------------------------------------------------------------------
 cat >"$tmp/odd" <<-END
@@ -184,7 +184,7 @@ timeout "$most_s" "$cresset" record --no-progress -e gpu-launch --max-rate 2000 
 is "many: all launches are there" "$(calls "$tmp/many.cresset" gpu-launch | awk '{ n += $NF } END { print n }')" 80001
 # There are at least some hundreds of stacks: 3 σ of a share of 3/4 of 300 is 7.5 %.
 train=$(calls "$tmp/many.cresset" gpu-launch | awk '/^train/ { n += $NF } END { print n + 0 }')
-near "many: those of one of two" "$train" 60000 6500
+near "many: frees for one of two" "$train" 60000 6500
 
 # --- a library in a container, and another file of the same library ------------------------------------------------------
 mkdir -p "$tmp/box" "$tmp/libs"

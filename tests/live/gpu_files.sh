@@ -48,7 +48,7 @@ exactly() {
 }
 # The count in a note of the summary: noted WHAT
 noted() { sed -n "s/^ *note  *\([0-9,]*\): $1.*/\1/p" "$tmp/begin.err" | tr -d ,; }
-without="samples of GPU stalls in code that is neither"
+without="samples of GPU stalls in code without"
 
 scenario "$module$both$stalls$plays"
 launches
@@ -72,7 +72,7 @@ program lz4:90:$gpu/lines.sm_90.cubin / lz4:90:$gpu/linked.sm_90.cubin
 late "$tmp/a.cresset"
 unclear=$(($(total) / 12 * 5))
 is "not alike: it is not known which" "$(noted "$without")" $unclear
-holds "… and said why" grep -q "; $unclear in functions of which files have different ones" "$tmp/begin.err"
+holds "… and the reason is given" grep -q "; $unclear in functions that differ between files" "$tmp/begin.err"
 folded "$tmp/a.cresset" gpu-stall --annotate=g,G >"$tmp/folded"
 is "… nor shown" "$(awk '/;-;saxpy\(float\*, float const\*, float, int\)_\[G\];shared memory[^;]*;0x2a0_\[g\] / { n += $NF } END { print n + 0 }' "$tmp/folded")" $unclear
 is "… but where they agree" "$(awk '/;lines.cu_\[G\]|;scale.cuh_\[G\]/ && /;HFMA2_\[g\];memory[^;]*;0x100_\[g\] / { n += $NF } END { print n + 0 }' "$tmp/folded")" $(($(total) - unclear))
@@ -88,7 +88,7 @@ exactly "broken: not taken" "$tmp/a.cresset"
 is "… and counted" "$(noted 'pieces of GPU code in files')" 3
 program lz4:90:$gpu/lines.sm_90.cubin
 CUDA_FORCE_PTX_JIT=1 late "$tmp/a.cresset"
-exactly "compiled anew: not taken" "$tmp/a.cresset"
+exactly "recompiled: not used" "$tmp/a.cresset"
 
 # Handed over, beside a file with something else under that name.
 scenario "$module$both$stalls$plays"

@@ -76,13 +76,13 @@ begin chosen
 begin other
 begin injected env CUDA_INJECTION64_PATH="$library"
 holds "one that runs before it: attached to" until_log "process ${of[early]} (early$$) has the GPU library now: .* stopped in .* for [0-9]* us"
-holds "one that begins after it, too" until_log "process ${of[chosen]} (chosen$$) has the GPU library now"
+holds "one that starts later as well" until_log "process ${of[chosen]} (chosen$$) has the GPU library now"
 holds "one that has it from its start is left alone" until_log "process ${of[injected]} had the GPU library before"
 for name in early chosen injected; do until_state "${of[$name]}" open; done
 for name in early chosen other injected; do play $name; done
 play chosen
 sleep 1.2
-is "one that nobody has chosen never gets it" "$(has_library "${of[other]}"; echo $?)" 1
+is "one that is not selected never gets it" "$(has_library "${of[other]}"; echo $?)" 1
 end_always
 "$cresset" record --no-progress -e gpu-time -p "${of[other]}" -d 3 -o "$tmp/hand.cresset" 2>/dev/null & # as it would be by hand
 recording=$!
@@ -96,7 +96,7 @@ is "… and of one that had it" "$(gpu_ns "injected$$")" "$(answers 1)"
 is "… by stack as of one that is recorded by hand" \
 	"$("$cresset" query --data "$data" "gpu-time{process=\"early$$\"}" --unit ns -o - --format folded | sed 's/^[^;]*;//' | LC_ALL=C sort)" \
 	"$("$cresset" convert -q --type gpu-time --unit ns "$tmp/hand.cresset" -o - --format folded | sed 's/^[^;]*;//' | LC_ALL=C sort)"
-is "each was said once" "$(grep -c 'has the GPU library now' "$tmp/log")" 2
+is "each was logged once" "$(grep -c 'has the GPU library now' "$tmp/log")" 2
 is "… and counted" "$(attached attached) $(attached refused) $(attached failed) $(attached left_out)" "2 0 0 0"
 for name in early chosen other injected; do
 	end_of $name
@@ -115,20 +115,20 @@ up --gpu-attach "comm=~\".*$$\""
 driver stopped poll
 kill -STOP "${of[stopped]}"
 driver filtered seccomp-errno
-holds "one that is stopped: said" until_log "not yet attached to: process ${of[stopped]} is stopped; it is tried again in 5 s"
-holds "one that filters its system calls: said" until_log "not attached to: process ${of[filtered]} filters its system calls"
+holds "one that is stopped: logged" until_log "not yet attached to: process ${of[stopped]} is stopped; it is tried again in 5 s"
+holds "one that filters its system calls: logged" until_log "not attached to: process ${of[filtered]} filters its system calls"
 kill -CONT "${of[stopped]}"
-holds "one that goes on: attached to after all" until_log "process ${of[stopped]} (stopped$$) has the GPU library now"
+holds "one that continues: attached to after all" until_log "process ${of[stopped]} (stopped$$) has the GPU library now"
 sleep 1.2
 end_always
-is "each refusal was said once" "$(grep -c "process ${of[stopped]} is stopped" "$tmp/log") $(grep -c "process ${of[filtered]} filters" "$tmp/log")" "1 1"
+is "each refusal was logged once" "$(grep -c "process ${of[stopped]} is stopped" "$tmp/log") $(grep -c "process ${of[filtered]} filters" "$tmp/log")" "1 1"
 is "… and counted" "$(attached attached) $(attached refused) $(attached failed)" "1 1 0"
 is "the one with the filter is without the library" "$(has_library "${of[filtered]}"; echo $?)" 1
 kill -USR1 "${of[stopped]}"
 sleep 0.2
 is "nothing of the other one has changed" "$(tail -n1 "$tmp/stopped.out")" "0 attached, ok"
 up --gpu-attach "comm=\"filtered$$\"" --gpu-attach-force seccomp
-holds "the one with the filter, forced: it cannot load it, which is said" until_log "attaching has failed: .* process cannot load the library"
+holds "the one with the filter, forced: it cannot load it, which is logged" until_log "attaching failed: .* process cannot load the library"
 holds "… and it lives" kill -0 "${of[filtered]}"
 sleep 1.2
 end_always
@@ -144,7 +144,7 @@ holds "chosen by a file: attached to" until_log "process ${of[exec]} (exec$$) ha
 echo exec >&"${to[exec]}"
 rounds[exec]=0
 until_said "process ${of[exec]} (exec$$) has the GPU library now" 2
-is "it runs another program: attached to anew" "$(grep -c "process ${of[exec]} (exec$$) has the GPU library now" "$tmp/log")" 2
+is "it runs another program: attached to again" "$(grep -c "process ${of[exec]} (exec$$) has the GPU library now" "$tmp/log")" 2
 until_state "${of[exec]}" open
 play exec
 begin late
@@ -153,12 +153,12 @@ kill -HUP "$always"
 holds "another choice, read again: the next one" until_log "process ${of[late]} (late$$) has the GPU library now"
 helper=$(pgrep -P "$(half cresset-collect)" -x cresset-attach)
 kill -9 "$helper"
-holds "the process that attaches is killed: that is said" until_log "the process that attaches has ended"
+holds "the attaching process is killed: this is logged" until_log "the attach process has ended"
 until_state "${of[late]}" open
 play late
 sleep 1.2
 end_always
-is "… and all else goes on" "$status $(gpu_ns "late$$")" "0 $(answers 1)"
+is "… and everything else continues" "$status $(gpu_ns "late$$")" "0 $(answers 1)"
 is "… also of the one before" "$(gpu_ns "exec$$")" "$(answers 1)"
 until_state "${of[exec]}" parked
 holds "detached by hand" "$cresset" gpu detach "${of[exec]}"
@@ -179,14 +179,14 @@ begin_agent() { # OPTION…
 	begin_always agent --server http://127.0.0.1:9 --spool "$tmp/spool" "$@"
 }
 begin_agent
-is "by itself nobody is attached to: there is no process for it" "$(pgrep -P "$(half cresset-collect)" -x cresset-attach)" ""
+is "without selectors it attaches to nothing: no process for it" "$(pgrep -P "$(half cresset-collect)" -x cresset-attach)" ""
 end_always
 is "… and none was" "$(grep -c 'has the GPU library now' "$tmp/log") $(has_library "${of[chosen]}"; echo $?)" "0 1"
 begin_agent --gpu-attach "{comm=~\".*$$\"}" --exclude "comm=\"other$$\""
 holds "an agent: attached to" until_log "process ${of[chosen]} (chosen$$) has the GPU library now"
 sleep 1.2
 end_always
-is "… but not to what it leaves out" "$(has_library "${of[other]}"; echo $?)" 1
+is "… but not to excluded ones" "$(has_library "${of[other]}"; echo $?)" 1
 end_of chosen
 end_of other
 
@@ -199,11 +199,11 @@ refused() { # STATUS WORDS OPTION…
 refused 2 "selector, column 1: it is empty" --gpu-attach ''
 refused 2 "a value in quotes is missing" --gpu-attach 'comm=x'
 refused 2 "nothing is expected here" --gpu-attach '{}}'
-refused 2 "asks for more than labels" --gpu-attach 'pid="1"'
-refused 2 "programs are chosen by labels" --gpu-attach 'gpu-time{comm="x"}'
-refused 2 "GPU time, which --gpu=off leaves out" --gpu-attach '{}' --gpu=off
-refused 2 "GPU time, which --gpu=0 leaves out" --gpu-attach '{}' --gpu=0
-refused 2 "is of --gpu-attach" --gpu-attach-force seccomp
+refused 2 "only labels and the name of a type are allowed" --gpu-attach 'pid="1"'
+refused 2 "select programs by labels" --gpu-attach 'gpu-time{comm="x"}'
+refused 2 "GPU time, which --gpu=off does not record" --gpu-attach '{}' --gpu=off
+refused 2 "GPU time, which --gpu=0 does not record" --gpu-attach '{}' --gpu=0
+refused 2 "--gpu-attach-force needs --gpu-attach" --gpu-attach-force seccomp
 refused 2 "young" --gpu-attach '{}' --gpu-attach-force young
 mkdir "$tmp/bare"
 cp "$cresset" "$tmp/bare/cresset"

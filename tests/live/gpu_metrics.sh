@@ -79,7 +79,7 @@ same "errors" 3 1 hw_gpu_errors gpu=1 type=uncorrected
 same "an instance's memory, which is not added to the GPU's" 20000000000 1 hw_gpu_instance_memory_limit gpu=1:1
 same "a process's memory" 4096000 1 process_gpu_memory_usage process=sleep
 same "… and its utilisation" 12 100 process_gpu_utilization process=sleep gpu=0
-same "what the GPU is called" 1 1 hw_gpu_info "model=NVIDIA H100 80GB HBM3" driver=550.54.15 gpu=0
+same "the name of the GPU" 1 1 hw_gpu_info "model=NVIDIA H100 80GB HBM3" driver=550.54.15 gpu=0
 n=$(values hw_gpu_power gpu=0 | wc -l)
 is "limits are read once in ten times" "$(values hw_gpu_speed_limit gpu=0 | wc -l)" $(((n + 9) / 10))
 is "energy is a counter, and known from second to second" \
@@ -87,7 +87,7 @@ is "energy is a counter, and known from second to second" \
 is "nothing is made up" "$(ask "SELECT count(*) FROM metrics WHERE name IN ('hw_gpu_link_io', 'hw_gpu_performance_state', 'cresset_gpu_left_out')")" 0
 from=$(ask "SELECT min(time) / 1000000000 FROM metrics WHERE name = 'hw_gpu_power'")
 "$cresset" query --data "$data" 'hw_gpu_temperature{gpu="0"}' --from "$from" --to $((from + 60)) --range 60s --reduce max --csv >"$tmp/csv"
-is "a query says so, too" "$(sed -n '2s/.*,//p' "$tmp/csv" | tr -d '\r')" 47
+is "a query reports it as well" "$(sed -n '2s/.*,//p' "$tmp/csv" | tr -d '\r')" 47
 
 # --- a driver that hangs
 data=$tmp/hang
@@ -97,20 +97,20 @@ metric 0 temperature 40
 hang nvmlDeviceGetFanSpeed ms 900000 after 2
 END
 with_gpus begin_always up --data "$data" --listen none
-until_said "the GPU driver does not answer"
-holds "a driver that hangs is said" grep -q "the GPU driver does not answer" "$tmp/log"
+until_said "the GPU driver does not respond"
+holds "a hanging driver is logged" grep -q "the GPU driver does not respond" "$tmp/log"
 "$progs/burn" "$$-hang" 3 >/dev/null
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
 until_stored "$$-hang"
-near "samples go on" "$(burnt "$$-hang")" 297 60
+near "samples continue" "$(burnt "$$-hang")" 297 60
 is "… and the other metrics" "$(ask "SELECT max(h.time) > max(g.time) + 1000000000 FROM metrics h, metrics g WHERE h.name = 'system_memory_limit' AND g.name = 'hw_gpu_temperature'")" 1
-is "of the GPU there is what was read before" "$(values hw_gpu_temperature | sort | uniq -c | tr -s ' ')" " 2 40"
+is "the GPU has the earlier readings" "$(values hw_gpu_temperature | sort | uniq -c | tr -s ' ')" " 2 40"
 end_always
 is "it ends nevertheless" "$status" 0
-near "… at once: ms" "$stop_ms" 2500 2500
+near "… immediately: ms" "$stop_ms" 2500 2500
 sed -i 's/ after 2/ after 0/' "$tmp/script"
 with_gpus "$cresset" doctor >"$tmp/doctor"
-holds "doctor says so" grep -q "GPUs .*the driver does not answer" "$tmp/doctor"
+holds "doctor reports it" grep -q "GPUs .*the driver does not respond" "$tmp/doctor"
 with_gpus "$cresset" gpu list >"$tmp/list" 2>&1
 is "… and gpu list, and ends" $? 1
 
@@ -125,17 +125,17 @@ process 1 pid $user memory 4096 sm 50
 lost 0 after 0
 END
 with_gpus "$cresset" gpu list --json >"$tmp/list"
-is "gpu list: who uses what" "$(jq -c '[.driver, .devices[1].uuid, (.devices[1].processes[] | [.name, .memory_bytes, .pid])]' "$tmp/list")" "[\"550.54.15\",\"GPU-b\",[\"sleep\",4096,$user]]"
-is "… and what is lost" "$(jq -c '[.devices[].is_lost]' "$tmp/list")" "[true,false]"
+is "gpu list: processes" "$(jq -c '[.driver, .devices[1].uuid, (.devices[1].processes[] | [.name, .memory_bytes, .pid])]' "$tmp/list")" "[\"550.54.15\",\"GPU-b\",[\"sleep\",4096,$user]]"
+is "… and losses" "$(jq -c '[.devices[].is_lost]' "$tmp/list")" "[true,false]"
 with_gpus "$cresset" doctor >"$tmp/doctor"
-holds "doctor: who may profile" grep -q "GPU profiling  *the driver" "$tmp/doctor"
+holds "doctor: permission to profile" grep -q "GPU profiling  *the driver" "$tmp/doctor"
 holds "doctor: it is lost" grep -q "1 of them lost" "$tmp/doctor"
 with_gpus "$cresset" top --once >"$tmp/top" 2>&1
 holds "top has a line for them" grep -q "^GPU 0: lost   GPU 1:" "$tmp/top"
 echo "fail nvmlInit_v2 9" >"$tmp/script"
 with_gpus "$cresset" gpu list >"$tmp/list"
 is "no driver: its status" $? 4
-is "no driver: one line" "$(cat "$tmp/list")" "no GPUs: NVIDIA's library is here, but it cannot begin: the driver is not loaded"
+is "no driver: one line" "$(cat "$tmp/list")" "no GPUs: NVIDIA's library is installed but cannot be initialized: the driver is not loaded"
 if ldconfig -p | grep -q libnvidia-ml.so.1; then
 	skip "nothing of it here" "this machine has NVIDIA's library"
 else
@@ -155,7 +155,7 @@ CRESSET_GPU_SCRIPT=$tmp/played begin_always up --data "$data" --listen none
 until_values 7 hw_gpu_utilization
 end_always
 same "a script plays GPUs of no vendor" 25,50,75,0,4,50 100 hw_gpu_utilization gpu=0 uuid=X-1
-same "… and who uses them" 50 100 process_gpu_utilization process=sleep
+same "… and its processes" 50 100 process_gpu_utilization process=sleep
 "$cresset" -q query --data "$data" --gpu-idle --from start --to end --json >"$tmp/idle"
 is "when it was idle, by these readings" "$(jq -c '.devices[] | select(.source == "readings") | [.busy_ns, .idle_ns, .gaps, .uncertain_ns]' "$tmp/idle")" \
 	"$(ask "SELECT time, value FROM metrics WHERE name = 'hw_gpu_utilization' ORDER BY time" | python3 tests/cli/gpu_idle_answers.py 0.05)"
@@ -166,7 +166,7 @@ has_counters=$(python3 tests/cli/trace_rules.py "$tmp/up.trace.json" counters | 
 is "… its counters" "$(sed -E 's/ of [^/]*//; s/ [0-9]+( [0-9.]+ [0-9.]+)$/ N\1/' <<<"$has_counters")" $'GPU 0/power (W) N 120.5 120.5\nGPU 0/utilization general N 0 0.75'
 "$cresset" -q query --data "$data" cpu --from start --to end -o "$tmp/up.html"
 page=$(python3 tests/cli/report_header.py "$tmp/up.html")
-is "a page of it has them, too" "$(jq -c '[.gpu.metrics[] | [.metric, (.groups[0].values | map(select(. != null)) | min, max)]] | sort' <<<"$page")" '[["hw_gpu_power",120.5,120.5],["hw_gpu_utilization",0,0.75]]'
+is "a page of it has them as well" "$(jq -c '[.gpu.metrics[] | [.metric, (.groups[0].values | map(select(. != null)) | min, max)]] | sort' <<<"$page")" '[["hw_gpu_power",120.5,120.5],["hw_gpu_utilization",0,0.75]]'
 is "… and its samples at their times" "$(jq -c '[.types[] | select(.name == "cpu") | .samples == .timeline.rows]' <<<"$page")" '[true]'
 # --- a recording of GPU events has them beside its samples, others do not
 sed -i "s/^metric 0 hw_gpu_power.*/metric 0 hw_gpu_power 100,200,300,400/" "$tmp/played"
@@ -196,7 +196,7 @@ is "… and the same power" "$(jq '.gpu.metrics[] | select(.metric == "hw_gpu_po
 	"$(values hw_gpu_power gpu=0 | sort -g | tail -1)"
 is "its trace: its rules" "$(python3 tests/cli/trace_rules.py "$tmp/r.trace.json")" ""
 start_ns=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["gpu"]["start_ns"])' <<<"$header")
-is "… its counter has each reading at its time, that from before it began at its start" "$(python3 tests/cli/trace_rules.py "$tmp/r.trace.json" points | sed -n 's/^GPU 0.* by its driver\/power (W) //p')" \
+is "… its counter has each reading at its time, the one from before its start at its start" "$(python3 tests/cli/trace_rules.py "$tmp/r.trace.json" points | sed -n 's/^GPU 0.* by its driver\/power (W) //p')" \
 	"$(ask "SELECT max(time - $start_ns, 0), printf('%g', value) FROM metrics WHERE name = 'hw_gpu_power' ORDER BY time" | tr -d '"' | tr , ' ' |
 		awk '{ if (NR > 1 && $1 != at) print line; at = $1; line = $0 } END { print line }')"
 "$cresset" convert -q "$data" -o "$tmp/again.trace.json"
@@ -212,11 +212,11 @@ CRESSET_GPU_SCRIPT=$tmp/played timeout 60 "$cresset" -q record -p "$user" -e wal
 is "a driver that hangs holds up no recording" "$?" 0
 holds "… which ends" [ $((SECONDS - before)) -lt 20 ]
 data=$tmp/hung.cresset
-is "… with what was read" "$(values hw_gpu_power gpu=0 | xargs)" 100
+is "… with the readings" "$(values hw_gpu_power gpu=0 | xargs)" 100
 echo "metric 0 nonsense 1" >"$tmp/played"
 CRESSET_GPU_SCRIPT=$tmp/played "$cresset" gpu list >"$tmp/list" 2>"$tmp/log"
 is "a script that makes no sense" $? 6
-is "… is an error" "$(head -1 "$tmp/log")" "cresset: error: $tmp/played: line 1 of the script is no statement"
+is "… is an error" "$(head -1 "$tmp/log")" "cresset: error: $tmp/played: line 1 of the script is not a statement"
 is "… and nothing else" "$(cat "$tmp/list")" ""
 CRESSET_GPU_SCRIPT=$tmp/nowhere "$cresset" gpu list --json >"$tmp/list" 2>"$tmp/log"
 is "one that is not there" "$? $(cat "$tmp/list")" "6 "

@@ -90,7 +90,7 @@ done | tr '\n' ' ')" "fits fits "
 idle --from "$from" --to "$to"
 is "a time in which nothing ran: each is watched, and idle" "$(of '.devices[] | [.gpu, .source, .watched_ns, .busy_ns, .idle_ns, .gaps]')" \
 	"$(for gpu in 0 1; do printf '["%s","records",%d,0,%d,1]\n' $gpu $(((to - from) * 1000000000)) $(((to - from) * 1000000000)); done)"
-is "… by those that have it" "$(of '[.devices[].owners | map(.pid) | sort] | unique | .[]')" "[$(printf '%s\n' "${player[$plain]}" "${player[$swapped]}" | sort -n | paste -sd,)]"
+is "… by processes with it" "$(of '[.devices[].owners | map(.pid) | sort] | unique | .[]')" "[$(printf '%s\n' "${player[$plain]}" "${player[$swapped]}" | sort -n | paste -sd,)]"
 
 # --- a recording ------------------------------------------------------------------------------------------------------------------------
 player=()

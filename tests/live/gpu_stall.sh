@@ -16,7 +16,7 @@ play_short() {
 		timeout "$most_s" "$cresset" record --no-progress -e gpu-stall -o "$tmp/short.cresset" -- "$progs/gpu_play" >"$tmp/out" 2>"$tmp/err"
 }
 undisturbed play_short
-same "one that ends at once" "$tmp/short.cresset" "$(total 4)"
+same "one that ends immediately" "$tmp/short.cresset" "$(total 4)"
 
 # --- together with time --------------------------------------------------------------------------------------------------------
 printf "$devices$module$kernels${stalls}play threads 2\nplay launches 1600\nplay pace 9000\n" >"$CRESSET_DOUBLE"
@@ -121,7 +121,7 @@ holds "always on: with source and reason" grep -q 'saxpy(.*HFMA2_\[g\];memory (l
 printf "$devices$kernels${stalls}stalls drop 4\nplay threads 1\nplay launches 400\n" >"$CRESSET_DOUBLE"
 play_stalls "$tmp/drop.cresset"
 got=$(folded "$tmp/drop.cresset" gpu-stall | folded_sum)
-is "what the device drops is counted" "$(sed -n 's/^ *lost  *\([0-9,]*\): samples of GPU stalls there was no room for.*/\1/p' "$tmp/err" | tr -d ,)" $(($(total 4) - got))
+is "samples dropped by the device are counted" "$(sed -n 's/^ *lost  *\([0-9,]*\): samples of GPU stalls dropped: table full.*/\1/p' "$tmp/err" | tr -d ,)" $(($(total 4) - got))
 holds "… and is not all" test "$got" -gt 0 -a "$got" -lt "$(total 4)"
 for fault in "denied:needs a privilege" "memory 2:no memory to sample stalls" "error 7:cuptiPCSampling"; do
 	printf "$devices$kernels${stalls}stalls ${fault%%:*}\nplay threads 1\nplay launches 400\n" >"$CRESSET_DOUBLE"
@@ -140,9 +140,9 @@ is "a program that launches graphs: time is there" "$(folded "$tmp/none.cresset"
 mkdir "$tmp/old"
 ln -s "$PWD/$BUILD/doubles/libcupti-old.so.13" "$tmp/old/libcupti.so.13"
 LD_LIBRARY_PATH=$tmp/old:$LD_LIBRARY_PATH play_stalls "$tmp/none.cresset" -e gpu-time
-holds "a CUPTI without PC sampling: said" grep -q 'this libcupti does not sample stalls' "$tmp/err"
+holds "a CUPTI without PC sampling: reported" grep -q 'this libcupti does not sample stalls' "$tmp/err"
 "$cresset" record --no-progress -e gpu-stall --comm gpu_play -d 1 -o "$tmp/none.cresset" 2>"$tmp/err"
-is "a target that cannot be told beforehand: its status" $? 2
+is "a target that is unknown beforehand: its status" $? 2
 holds "… and why" grep -q -- '-e gpu-stall needs -p' "$tmp/err"
 holds "it is listed as what works" sh -c "'$cresset' record --list-events | grep -q '^gpu-stall .*works here'"
 finish

@@ -48,14 +48,14 @@ is "… its CUPTI" "$(now cupti_version)" 130101
 "$cresset" gpu status "$player" >"$tmp/text"
 holds "… as text" grep -Eq "agent +process $recorder \(cresset\)" "$tmp/text"
 "$cresset" gpu detach "$player" 2>"$tmp/err"
-is "what is read is not detached" $? 1
+is "a ring in use is not detached" $? 1
 holds "… and why" grep -q 'another agent reads it' "$tmp/err"
 play 1
 end
 is "the record is whole" "$(total "$tmp/a.cresset")" "$truth"
 until_is state parked "the recording has ended: it is parked"
-is "it tells its calls" "$(now calls)" 4000
-holds "… and what it has cost" [ "$(now busy_ns)" -gt 0 ]
+is "it reports its calls" "$(now calls)" 4000
+holds "… and its cost" [ "$(now busy_ns)" -gt 0 ]
 holds "… and when its window closed" [ "$(now 'closed_s_ago | floor')" -le 5 ]
 "$cresset" gpu detach "$player" >"$tmp/text"
 is "detached" $? 0
@@ -83,8 +83,8 @@ end
 is "… and its record is whole" "$(total "$tmp/f.cresset")" "$truth"
 recorder=$other
 end
-is "… the other has none of it" "$(total "$tmp/e.cresset" 2>/dev/null)" 0
-holds "… and says why" grep -q 'kept for another agent (CRESSET_AGENT)' "$tmp/other.err"
+is "… the other has nothing" "$(total "$tmp/e.cresset" 2>/dev/null)" 0
+holds "… and reports why" grep -q 'reserved for another agent (CRESSET_AGENT)' "$tmp/other.err"
 
 # --- probes in the libraries of a GPU ----------------------------------------------------------------------------------------
 is "probes: none" "$(now probes)" 0
@@ -152,7 +152,7 @@ if unshare -T true 2>/dev/null; then
 		END
 	done
 else
-	skip "a clock of its own" "no time namespace can be made here"
+	skip "a separate clock" "no time namespace can be made here"
 fi
 
 fails() { # NAME STATUS TEXT ARG…
@@ -162,8 +162,8 @@ fails() { # NAME STATUS TEXT ARG…
 }
 fails "no process id" 2 "'x' is not a process id" gpu status x
 fails "nor here" 2 "'0' is not a process id" gpu detach 0
-fails "no such process" 5 "there is no process" gpu status 4194303
-fails "nor here" 5 "there is no process" gpu detach 4194303
+fails "no such process" 5 "no process" gpu status 4194303
+fails "nor here" 5 "no process" gpu detach 4194303
 fails "a process without a GPU" 5 "uses no GPU" gpu status $$
 fails "too many" 2 "status takes at most" gpu status 1 2
 finish

@@ -32,7 +32,7 @@ step_entry
 step_probes
 step_windows 60
 step_home sh -c 'echo go | "$0"' "$progs/gpu_play"
-is "NVML's answers: the device's name, and what it does not say" "$(grep -E '^0 (nvmlDeviceGetName|nvmlDeviceGetFanSpeed)' "$results/nvml.txt")" \
+is "NVML's results: the device's name, and missing values" "$(grep -E '^0 (nvmlDeviceGetName|nvmlDeviceGetFanSpeed)' "$results/nvml.txt")" \
 	"$(printf '0 nvmlDeviceGetName() 0 First\n0 nvmlDeviceGetFanSpeed() 3')"
 # u32 after the length: the kind of the first record; 10 is a kernel, of 1500 ns
 is "CUPTI's buffers: kernels as they ran" "$(python3 - "$results/cupti.bin" <<'END'

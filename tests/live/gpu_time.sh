@@ -40,7 +40,7 @@ idle() { python3 -c 'import json, sys
 for d in json.load(open(sys.argv[1]))["devices"]: print(d["gpu"], '"$1"')' "$tmp/idle.json"; }
 is "idle: busy is what kernels and copies took" "$(idle 'd["busy_ns"]')" "$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" |
 	awk '$1 != "calls" { ns[$2] += 2 * $4 } END { for (gpu in ns) print gpu, ns[gpu] }' | sort)"
-is "idle: what ended the pause" "$(idle '[c["name"] for c in d["ended_by"] if c["name"] and c["longest_ns"] >= 450000000]')" \
+is "idle: the work after the pause" "$(idle '[c["name"] for c in d["ended_by"] if c["name"] and c["longest_ns"] >= 450000000]')" \
 	"$(printf "0 ['gemm']\n1 ['axpy(float*, float*, float)']")"
 is "idle: it is known when the program was watched" "$(idle 'd["exact"]')" "$(printf '0 True\n1 True')"
 
@@ -105,7 +105,7 @@ for row in sorted(report["top"], key=lambda row: row["function"]):
         print(row["function"], low < total < high, total - 2 * (total - low) <= ns <= total + 2 * (high - total))
 END
 )" $'launch_even True True\nlaunch_odd True True'
-is "more launches than stacks: a label says of how many samples" \
+is "more launches than stacks: a label has the number of samples" \
 	"$("$cresset" sql --data "$tmp/some.cresset" "SELECT DISTINCT value FROM labels WHERE key = 'estimated_from'" --format csv | tail -n +2 | tr -d '\r' | awk '{ n++; bad += !/^[125]0*$/ } END { print (n > 0), bad + 0 }')" "1 0"
 holds "more launches than stacks: a part is an estimate" grep -Eq 'exact stack, [1-9][0-9.]* .?s by estimate, 0 ns without' "$tmp/begin.err"
 
@@ -130,7 +130,7 @@ holds "… by exact stack" grep -q 'exact stack, 0 ns by estimate, 0 ns without 
 printf "$devices${kernels}play threads 2\nplay launches 2000\nplay pace 9000\ncupti drop 7\n" >"$CRESSET_DOUBLE"
 play "$tmp/drop.cresset" 1
 holds "dropped records are counted" grep -q "lost  $((4000 / 7)): kernels and copies dropped in the program" "$tmp/err"
-holds "… and those that came are there" grep -q " in $((4000 - 4000 / 7)) kernels and copies" "$tmp/err"
+holds "… and received ones are there" grep -q " in $((4000 - 4000 / 7)) kernels and copies" "$tmp/err"
 
 # --- programs that cannot report what ran -----------------------------------------------------------------------------------------
 printf "$devices${kernels}play threads 1\nplay launches 10\ncupti busy \"Nsight Systems\"\n" >"$CRESSET_DOUBLE"
@@ -138,9 +138,9 @@ play "$tmp/busy.cresset" 1
 holds "another tool has the GPU: its name" grep -q 'Nsight Systems' "$tmp/err"
 timeout "$most_s" "$cresset" record --no-progress -e gpu-time -o "$tmp/none.cresset" -- true 2>"$tmp/err"
 is "a program that uses none: its status" $? 0
-holds "… and what is missing" grep -q 'CUDA_INJECTION64_PATH=.*cresset gpu attach PID' "$tmp/err"
+holds "… and missing ones" grep -q 'CUDA_INJECTION64_PATH=.*cresset gpu attach PID' "$tmp/err"
 "$cresset" record --no-progress -e gpu-time --comm gpu_play -d 1 -o "$tmp/none.cresset" 2>"$tmp/err"
-is "a target that cannot be told beforehand: its status" $? 2
+is "a target that is unknown beforehand: its status" $? 2
 holds "… and why" grep -q -- '-e gpu-time needs -p' "$tmp/err"
 "$cresset" report --gpu-idle "$tmp/none.cresset" 2>"$tmp/err"
 holds "idle of a recording without any" grep -q 'record with -e gpu-time' "$tmp/err"

@@ -105,13 +105,13 @@ sleep 1
 go_on
 holds "in use: all that was allocated" until_in_use 6000512
 go_on
-holds "… right after frees: what was not freed" until_in_use 4000000
+holds "… right after frees: remaining memory" until_in_use 4000000
 sleep 2.5
 until_named() { for _ in $(seq 600); do stacks hbm-inuse "$caller" | grep -q ';train;' && return; sleep 0.1; done; return 1; }
 holds "its functions get their names" until_named
-is "… and the same later, by who asked for it" "$(in_use)" "train;cudaMalloc 4000000 "
+is "… and the same later, by allocating stack" "$(in_use)" "train;cudaMalloc 4000000 "
 go_on
-holds "… all freed: nothing, at once" until_in_use 0
+holds "… all freed: nothing, immediately" until_in_use 0
 go_on
 holds "… again some" until_in_use 700
 kill -9 "$calling"
@@ -139,9 +139,9 @@ is "both programs were watched: at most as long as there was, on two devices" "$
 is "launches of all intervals" "$(stacks gpu-launch "$caller" | grep -v 'setup;' | sum)" 520 # the first one may come before the probes
 is "copies" "$(stacks gpu-copy "$caller" | sum)" 3000000
 is "allocations" "$(stacks hbm-alloc "$caller" | sum)" 6001212
-is "types that can be asked for" "$(types)" \
+is "queryable types" "$(types)" \
 	"gpu-copy gpu-launch gpu-queue gpu-time gpu-window hbm-alloc hbm-alloc-objects hbm-inuse hbm-inuse-objects "
-holds "it is said that a program is watched" grep -q 'GPU time of [1-9][0-9]* program' "$tmp/log"
+holds "the log names the watched program" grep -q 'GPU time of [1-9][0-9]* program' "$tmp/log"
 coverage() { ask "SELECT max(value) FROM metrics WHERE name = 'cresset_gpu_time_coverage'"; }
 holds "… and how much of its time: all" test "$(coverage | awk '{ print ($1 > 0.9 && $1 <= 1) }')" = 1
 
@@ -168,18 +168,18 @@ export CRESSET_GPU_SCRIPT=$tmp/gpus
 up --gpu-budget 100 --max-rate 1000000
 before() { stacks hbm-inuse "$caller" | sed -n 's/^.*\[before attach\] //p'; }
 until_before() { for _ in $(seq 600); do [ "$(before)" = "$1" ] && return; sleep 0.1; done; return 1; }
-holds "in use: what it had before" until_before 8010000
+holds "in use: its earlier memory" until_before 8010000
 go_on
-holds "… the driver's figures, less what was counted" until_before 8000000
+holds "… the driver's figures, minus the counted memory" until_before 8000000
 is "… all of it" "$(stacks hbm-inuse "$caller" | sum)" 8010000
 is "… which is an estimate" "$(stacks hbm-inuse "$caller\",how=\"estimate" | sum)" 8000000
 sleep 2.5
 is "… of each snapshot" "$(before) $(stacks hbm-inuse "$caller" | sum)" "8000000 8010000"
 go_on
-holds "… what was counted is freed: all is of before" until_before 8010000
+holds "… counted memory is freed: the rest is from before" until_before 8010000
 is "… all of it" "$(stacks hbm-inuse "$caller" | sum)" 8010000
 go_on
-holds "… counted is more than the driver tells: nothing is of before" until_in_use 9000000
+holds "… more counted than the driver reports: nothing is from before" until_in_use 9000000
 is "… nor below nothing" "$(ask "SELECT count(*) FROM samples WHERE value < 0 AND type = 'hbm-inuse'")" 0
 kill -9 "$calling"
 holds "… of a program that was killed: nothing" until_in_use 0
@@ -200,7 +200,7 @@ holds "a budget of 1 %: windows were open, not all the time (ms: $((window / 100
 seen=$(stacks gpu-time "$player" --unit ns | sum)
 all=$(($(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" | awk '$1 != "calls" { n += $4 } END { print n }') * rounds))
 holds "… and of what ran they saw a part ($seen of $all ns)" test "$seen" -gt 0 -a "$seen" -lt $((all / 2))
-holds "… which is said" test "$(ask "SELECT avg(value) FROM metrics WHERE name = 'cresset_gpu_time_coverage'" | awk '{ print ($1 > 0 && $1 < 0.9) }')" = 1
+holds "… which is logged" test "$(ask "SELECT avg(value) FROM metrics WHERE name = 'cresset_gpu_time_coverage'" | awk '{ print ($1 > 0 && $1 < 0.9) }')" = 1
 
 # --- a second recorder beside the first, a killed one, and its successor ---------------------------------------------------------------
 rm -rf "$data"
@@ -232,11 +232,11 @@ stored() { # ROUNDS
 	done
 	return 1
 }
-holds "what it did is stored" stored 1
+holds "its work is stored" stored 1
 "$cresset" record --no-progress -e gpu-time -p "$playing" -d 1 -o "$tmp/beside.cresset" >"$tmp/out.beside" 2>"$tmp/err.beside"
-holds "two agents: the second is told" grep -q 'another agent reads its ring' "$tmp/err.beside"
+holds "two agents: the second gets an error" grep -q 'another agent reads its ring' "$tmp/err.beside"
 play
-holds "two agents: the first one goes on" stored 2
+holds "two agents: the first one continues" stored 2
 kill -9 "$always" $(pgrep -P "$always")
 holds "killed: the library parks" until_state 1
 took=$((($(ring_word 160 "<Q") - $(ring_word 88 "<Q")) / 1000000)) # by its own clock: from the last heartbeat to the end of the window
@@ -346,10 +346,10 @@ recorded() {
 	"$cresset" sql --data "$1" --format csv "SELECT DISTINCT type FROM series WHERE type != 'cpu' AND type NOT LIKE 'hw_gpu%' ORDER BY 1" | tail -n +2 | tr -d '\r' | tr '\n' ' '
 }
 printf "$devices${kernels}play threads 1\nplay launches 500\nplay pace 9000\n" >"$CRESSET_DOUBLE"
-is "record --gpu: all that the program asks of GPUs, beside the CPU" "$(recorded "$tmp/all.cresset" --gpu)" "gpu-launch gpu-queue gpu-time gpu-window "
+is "record --gpu: all GPU calls of the program, with the CPU" "$(recorded "$tmp/all.cresset" --gpu)" "gpu-launch gpu-queue gpu-time gpu-window "
 is "… exactly" "$("$cresset" convert -q --type gpu-time --unit ns "$tmp/all.cresset" -o - --format folded | sum)" "$(answers 0 1 | sum)"
 is "record --gpu=0: calls" "$(recorded "$tmp/calls.cresset" --gpu=0)" "gpu-launch "
-is "record as it is: none" "$(recorded "$tmp/none.cresset")" ""
+is "record without it: no GPU events" "$(recorded "$tmp/none.cresset")" ""
 if compgen -G '/usr/lib/x86_64-linux-gnu/libcuda*' >/dev/null || [ -e /usr/lib64/libcuda.so.1 ] || [ -e /usr/local/cuda ]; then
 	skip "--gpu=require without any library" "this machine has some"
 else
@@ -358,7 +358,7 @@ else
 	# shellcheck disable=SC2016,SC2086
 	env -u LD_LIBRARY_PATH unshare -mpf $spread sh -c 'mount -t proc p /proc && exec "$1" record --gpu=require -d 1 -o "$2"' - "$cresset" "$tmp/x.cresset" 2>"$tmp/err"
 	is "--gpu=require without any library: its status" $? 4
-	holds "… and why" grep -q "no library of its driver or runtime is here" "$tmp/err"
+	holds "… and why" grep -q "no driver or runtime library found" "$tmp/err"
 fi
 
 # --- one that begins while a user without rights maps and forks without end: its records may be dropped, and /proc is read instead ----
@@ -387,7 +387,7 @@ done
 for pid in "${storm[@]}"; do pkill -9 -P "$pid"; kill -9 "$pid"; wait "$pid"; done 2>/dev/null
 watched() { for playing in "${amid[@]}"; do state; done | grep -c 2; }
 for _ in $(seq 80); do [ "$(watched)" = 12 ] && break; sleep 1; done # the next scan is 30 s after the last one
-is "… and programs that began amid it are watched" "$(watched)" 12
+is "… and programs started meanwhile are watched" "$(watched)" 12
 exec 4>&-
 kill "${amid[@]}"
 end_always

@@ -72,9 +72,9 @@ double spin
 recorded all -e cpu,off-cpu,wall,gpu-wait -F 199
 adds_up all spin
 read -r waited _ <"$tmp/all.truth"
-near "beside other types: those have it as it is" "$(folded "$tmp/all.cresset" gpu-wait --unit ns --match 'gpu-wait{how="spin"}' | awk '{ n += $NF } END { print n }')" \
+near "with other types: those are unchanged" "$(folded "$tmp/all.cresset" gpu-wait --unit ns --match 'gpu-wait{how="spin"}' | awk '{ n += $NF } END { print n }')" \
 	"$waited" "$(awk "BEGIN { print $waited * .02 + 32 * 50000 }")"
-holds "… the driver's own functions, too" grep -q 'cudaDeviceSynchronize;cuCtxSynchronize_body;' <(folded "$tmp/all.cresset" cpu)
+holds "… functions of the driver as well" grep -q 'cudaDeviceSynchronize;cuCtxSynchronize_body;' <(folded "$tmp/all.cresset" cpu)
 
 # --- waits too short for a stack ---------------------------------------------------------------------------------------------
 double sleep
@@ -84,7 +84,7 @@ read -r waited cpu <"$tmp/short.truth"
 gpu=$(wall_ns "$tmp/short.cresset" wall '\\[waiting for GPU')
 queued=$(wall_ns "$tmp/short.cresset" wall 'train;act;cudaDeviceSynchronize;\\[sched-wait')
 brief=$(wall_ns "$tmp/short.cresset" wall '^gpu_calls;\\[sched-wait\\]') # the calls', or not
-near "short: they are the GPU's, but for waits for a CPU" "$((gpu + queued + brief / 2))" "$waited" \
+near "short: they are GPU waits, except waits for a CPU" "$((gpu + queued + brief / 2))" "$waited" \
 	"$(awk "BEGIN { print $waited * .2 + 500 * 50000 + $brief / 2 }")"
 holds "short: most of it has no stack" test "$(wall_ns "$tmp/short.cresset" wall '\\[waiting for GPU below 1ms\\]')" -gt "$(of "$((waited - queued - brief))" .3)"
 
@@ -142,5 +142,5 @@ done < <(interpreters)
 
 # --- a program without a GPU ---------------------------------------------------------------------------------------------------
 timeout "$most_s" "$cresset" record --no-progress -e wall -o "$tmp/none.cresset" -- sleep 0.3 2>"$tmp/err"
-is "a program that uses none: nothing is said of GPUs" "$(folded "$tmp/none.cresset" wall | grep -c GPU; grep -c '^  gpu' "$tmp/err")" "$(printf '0\n0')"
+is "a program without a GPU: no GPU messages" "$(folded "$tmp/none.cresset" wall | grep -c GPU; grep -c '^  gpu' "$tmp/err")" "$(printf '0\n0')"
 finish

@@ -38,7 +38,7 @@ as_nobody "$$-large" entries 300000
 large=${pids[-1]}
 "$progs/burn" "$$-beside" 2 >/dev/null
 until_stored "$$-beside"
-holds "beside a perf map of 60 GB another program is stored" test "$(burnt "$$-beside")" -gt 100
+holds "with a perf map of 60 GB another program is stored" test "$(burnt "$$-beside")" -gt 100
 until_counted burnt "$$-sparse"
 holds "… and that program itself" test "$(burnt "$$-sparse")" -gt 0
 until_counted lost code_unread
@@ -48,7 +48,7 @@ until_counted burnt "$$-large"
 holds "one of 300,000 entries has names" grep -q 'LazyCompile:~hostile_code' "$tmp/large"
 holds "nothing of the other's is missing for it" test "$(lost ring_full)" -eq 0
 reader=$(pgrep -x cresset-code | while read -r p; do [ "$(readlink "/proc/$p/exe")" = "$(readlink -f "$cresset")" ] && echo "$p"; done | head -1)
-holds "who reads it is another process" test -n "$reader"
+holds "it is read by another process" test -n "$reader"
 holds "… that keeps little of it, KiB: $(awk '/^Private_Dirty:/ { print $2 }' "/proc/$reader/smaps_rollup")" test "$(awk '/^Private_Dirty:/ { print $2 }' "/proc/$reader/smaps_rollup")" -lt 8192
 end_program "$sparse"
 end_program "$large"
@@ -72,7 +72,7 @@ holds "a storm of mappings costs the collector 5 % of a CPU at most" test $((sto
 as_nobody "$$-short" short
 short=${pids[-1]}
 until_counted lost side_band
-holds "beside storms of mappings and processes records are dropped, and counted" test "$(lost side_band)" -gt 0
+holds "in storms of mappings and processes records are dropped, and counted" test "$(lost side_band)" -gt 0
 "$progs/burn" "$$-amid" 2 >/dev/null
 until_stored "$$-amid"
 holds "… and another program's samples are stored" test "$(burnt "$$-amid")" -gt 100
@@ -82,6 +82,6 @@ end_program "$maps"
 end_program "$short"
 
 end_always
-is "it ends when it is told to" "$status" 0
-holds "… by itself" test "$(grep -c 'is killed' "$tmp/log")" -eq 0
+is "it ends on request" "$status" 0
+holds "… on its own" test "$(grep -c 'is killed' "$tmp/log")" -eq 0
 finish

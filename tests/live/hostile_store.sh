@@ -32,7 +32,7 @@ from=$(cpu "$collector") began=$EPOCHREALTIME
 said=$(talk stream 4)
 asked=$(($(cpu "$collector") - from)) ended=$EPOCHREALTIME
 after=$(quiet)
-holds "a store process can ask the collector for files" test "${said:-0}" -gt 100
+holds "a store process can request files from the collector" test "${said:-0}" -gt 100
 is "… which lives" "$(half cresset-collect)" "$collector"
 holds "… and asking for ever keeps a tenth of a CPU busy at most ($asked ticks in $(awk "BEGIN { print $ended - $began }") s; in 4 s before and after $before and $after)" \
 	awk "BEGIN { exit !($asked <= ($ended - $began) * (10 + ($before > $after ? $before : $after) / 4)) }"
@@ -41,8 +41,8 @@ holds "… and asking for ever keeps a tenth of a CPU busy at most ($asked ticks
 store=$(half cresset-store)
 talk control 2 >"$tmp/said"
 until_said "store process runs" 2
-holds "who says too much to the supervisor is killed, and it says so" grep -q "the store process writes too much and is killed" "$tmp/log"
-holds "… and another one begins" test "$(half cresset-store)" != "$store" -a -n "$(half cresset-store)"
+holds "a process with too many control messages is killed, and this is logged" grep -q "the store process writes too much and is killed" "$tmp/log"
+holds "… and a new one starts" test "$(half cresset-store)" != "$store" -a -n "$(half cresset-store)"
 is "the collector is the same" "$(half cresset-collect)" "$collector"
 end_always
 is "it ends as ever" "$status" 0

@@ -40,9 +40,9 @@ kill -USR1 "$fs"
 near=$!
 pids+=("$near")
 timeout -k 5 25 "$cresset" record -a -q -F 99 -d 2 -o "$tmp/hung.folded" 2>"$tmp/hung.err"
-is "record ends beside a file system that hangs" $? 0
+is "record ends despite a hanging file system" $? 0
 holds "… with another program's samples and names" grep -q "burn_outer;burn_loop" "$tmp/hung.folded"
-holds "… and those of the one that hangs" grep -q "$$-hung" "$tmp/hung.folded"
+holds "… and those of the hanging one" grep -q "$$-hung" "$tmp/hung.folded"
 
 begin_always up --data "$data" --listen none
 wait "$near"
@@ -53,8 +53,8 @@ holds "… and its own" test "$(burnt "$$-hung")" -gt 0
 "$cresset" query --data "$data" "cpu{comm=\"$$-beside\"}" >"$tmp/beside" 2>&1
 holds "… with names" grep -q burn_loop "$tmp/beside"
 end_always
-is "… and ends when it is told to" "$status" 0
-holds "… by itself" test "$(grep -c 'is killed' "$tmp/log")" -eq 0
+is "… and ends on request" "$status" 0
+holds "… on its own" test "$(grep -c 'is killed' "$tmp/log")" -eq 0
 kill -9 "$fs" "$hung"
 wait "$fs" "$hung" 2>/dev/null
 unmount

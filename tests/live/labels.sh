@@ -46,28 +46,28 @@ done
 "$cresset" record -q -a -F 99 -d 7s -o "$tmp/r.cresset" 2>"$tmp/err"
 is "recorded" $? 0
 is "the name of the file" "$(label "$tmp/r.cresset" $$-labelled executable)" burn-it
-is "the user, who has no name" "$(label "$tmp/r.cresset" $$-labelled user)" 12345
-is "another one, who has" "$(label "$tmp/r.cresset" $$-published user)" root
+is "the user, without a name" "$(label "$tmp/r.cresset" $$-labelled user)" 12345
+is "another one, with a name" "$(label "$tmp/r.cresset" $$-published user)" root
 if [ -n "$group" ]; then
 	is "the unit" "$(label "$tmp/r.cresset" $$-labelled unit)" "burn-$$.service"
 else
 	skip "the unit" "no group can be made"
 fi
 is "host, kernel and architecture, of every series" "$(nameless "$tmp/r.cresset")" 0,1
-is "the service, as it says itself" "$(label "$tmp/r.cresset" $$-published service.name)" "front"
+is "the service, as configured" "$(label "$tmp/r.cresset" $$-published service.name)" "front"
 is "… and its version" "$(label "$tmp/r.cresset" $$-published service.version)" "1.2.0"
 "$cresset" query -q --data "$tmp/r.cresset" 'cpu{user="12345"}' --by executable -o "$tmp/by.folded" 2>"$tmp/err"
 is "a selector and --by take them" "$(cut -d';' -f1 "$tmp/by.folded" | sort -u)" burn-it
 "$cresset" convert -q "$tmp/r.cresset" --by service -o "$tmp/by.folded"
-holds "… for services, too" grep -q '^front;' "$tmp/by.folded"
+holds "… for services as well" grep -q '^front;' "$tmp/by.folded"
 "$cresset" convert -q "$tmp/r.cresset" -o "$tmp/r.otlp"
 "$cresset" convert -q "$tmp/r.otlp" -o "$tmp/back.cresset"
 is "labels go through OTLP" "$(label "$tmp/back.cresset" $$-labelled user) $(label "$tmp/back.cresset" $$-published service.name)" "12345 front"
 holds "… under their names there" grep -aq process.owner <(gzip -dc "$tmp/r.otlp")
-is "… those of the machine, too" "$(nameless "$tmp/back.cresset")" 0,1
+is "… those of the machine as well" "$(nameless "$tmp/back.cresset")" 0,1
 "$cresset" convert -q "$tmp/r.cresset" -o "$tmp/r.pb.gz"
 is "and through pprof" "$(label "$tmp/r.pb.gz" $$-labelled executable)" burn-it
-is "… those of the machine, too" "$(nameless "$tmp/r.pb.gz")" 0,1
+is "… those of the machine as well" "$(nameless "$tmp/r.pb.gz")" 0,1
 "$cresset" convert -q "$tmp/r.cresset" --data "$tmp/imported"
 is "… and into a store" "$(nameless "$tmp/imported")" 0,1
 wait "${pids[@]}"
@@ -86,10 +86,10 @@ wait "${pids[-1]}"
 kill $up
 wait $up
 is "up ends" $? 0
-is "what was excluded is not stored" "$(label "$tmp/data" $$-hidden comm)" ""
+is "excluded samples are not stored" "$(label "$tmp/data" $$-hidden comm)" ""
 is "the rest is" "$(label "$tmp/data" shown comm)" shown
-is "host, kernel and architecture are labels here, too" "$(nameless "$tmp/data")" 0,1
-holds "and it says how many samples were left out" grep -q 'left out by --only, --exclude or relabel rules: [0-9]' "$tmp/log"
+is "host, kernel and architecture are labels here as well" "$(nameless "$tmp/data")" 0,1
+holds "and it reports the number of excluded samples" grep -q 'excluded by --only, --exclude or relabel rules: [0-9]' "$tmp/log"
 for bad in 'user=' 'pid="1"' 'cpu:samples{}'; do
 	"$cresset" up --data "$tmp/data" --only "$bad" 2>"$tmp/err"
 	is "--only '$bad' is refused" $? 2

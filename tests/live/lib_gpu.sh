@@ -8,10 +8,10 @@
 # The first bytes of the driver's exported functions: each place that a probe would take, and whether the runtime gets the same functions.
 step_entry() {
 	"$progs/gpu_entry" >"$results/entry.txt" 2>"$tmp/err"
-	is "entry bytes: the driver's library can be asked" $? 0
+	is "entry bytes: the driver's library can be queried" $? 0
 	holds "… it exports cuLaunchKernel" grep -q '^cuLaunchKernel ' "$results/entry.txt"
 	# cmpl $…, off(%rip), an endbr64, or a push: instructions by which a place behind them, or at them, is recognised (src/attach/prologue.c)
-	is "… functions that begin in a way that is not known" "$(awk '$2 !~ /^(813d|f30f1efa|5[0-7]|415[4-7]|e9|eb)/ { print $1, $2 }' "$results/entry.txt")" ""
+	is "… functions that start in an unknown way" "$(awk '$2 !~ /^(813d|f30f1efa|5[0-7]|415[4-7]|e9|eb)/ { print $1, $2 }' "$results/entry.txt")" ""
 	is "… cuGetProcAddress gives other addresses for" "$(awk '$3 == "other" { print $1 }' "$results/entry.txt")" ""
 }
 
@@ -45,7 +45,7 @@ step_windows() {
 # NVML's answers, and the form of CUPTI's buffers, to be kept as fixtures: step_home COMMAND… runs a program to its end.
 step_home() {
 	"$progs/nvml_answers" >"$results/nvml.txt" 2>"$tmp/err"
-	is "NVML's answers" $? 0
+	is "results of NVML" $? 0
 	holds "… of a device at least" grep -q '^0 nvmlDeviceGetName() 0 .' "$results/nvml.txt"
 	CUDA_INJECTION64_PATH=$progs/cupti_buffers CRESSET_BUFFERS=$results/cupti.bin "$@" >/dev/null 2>"$tmp/err"
 	is "CUPTI's buffers: the program runs" $? 0

@@ -62,7 +62,7 @@ undisturbed() {
 	for _ in 1 2 3 4 5; do
 		"$@"
 		rc=$?
-		grep -Eq 'another agent|ms of GPU programs in which' "$tmp/err" || break
+		grep -Eq 'another agent|ms of GPU programs without GPU times' "$tmp/err" || break
 	done
 	return $rc
 }

@@ -9,7 +9,7 @@ start "$progs/burn" lossy 8 >/dev/null
 start "$progs/burn" lossy 8 >/dev/null
 # A ring of one page cannot hold what two busy CPUs send in a tenth of a second at 10 kHz.
 "$cresset" record -a -F 10000 -d 2 --buffer 4096 -o "$tmp/small.folded" 2>"$tmp/small.err"
-is "losses alone are no failure" $? 0
+is "losses alone are not a failure" $? 0
 holds "losses are shown" grep -Eq 'lost [1-9]|[1-9][0-9,]* lost' "$tmp/small.err"
 holds "… with the reason and the remedy" grep -q -- '--buffer' "$tmp/small.err"
 "$cresset" record -a -q -F 10000 -d 1 --buffer 4096 --max-lost 0.05 -o "$tmp/small.folded" 2>/dev/null
@@ -44,7 +44,7 @@ until_lost() { # WHICH AWK-CONDITION of n
 	done
 }
 until_lost ring_full "n >= 0"
-is "nothing is lost at first, and the store says so" "$(lost ring_full)" 0
+is "nothing is lost at first, as the store reports" "$(lost ring_full)" 0
 start "$progs/burn" lossy 12 >/dev/null
 one=${pids[-1]}
 start "$progs/burn" lossy 12 >/dev/null
@@ -63,14 +63,14 @@ holds "it is stopped for long enough, ms of CPU time" test $stopped_for_ms -ge 1
 kill -CONT "$collector"
 until_lost ring_full "n > 0"
 said=$(sed -n 's/.*ring buffer full: \([0-9]*\).*/\1/p' "$tmp/up.err" | head -1)
-holds "samples that the ring had no room for are a metric of the host" test "${said:-0}" -gt 0
+holds "samples lost to a full ring are a metric of the host" test "${said:-0}" -gt 0
 is "… by their number" "$("$cresset" sql --format csv --data "$tmp/data" "SELECT CAST(min(value) AS INT) FROM metrics WHERE name = 'cresset_lost' AND value > 0 AND series IN
 	(SELECT series FROM labels WHERE key = 'reason' AND value = 'ring_full')" | tail -n 1 | tr -d '\r')" "$said"
 descendants() { for pid in $(pgrep -P "$1"); do echo "$pid" && descendants "$pid"; done; }
 parts=$(descendants "$up")
 kill "$up"
 wait "$up"
-is "no programs stay behind" "$(for pid in $parts; do readlink "/proc/$pid/exe"; done | grep -c "$cresset")" 0
+is "no programs are left over" "$(for pid in $parts; do readlink "/proc/$pid/exe"; done | grep -c "$cresset")" 0
 
 "$cresset" record -q -t 1 --comm x -d 1 -o "$tmp/x.folded" 2>/dev/null
 is "two kinds of targets" $? 2

@@ -75,5 +75,5 @@ for n in 20 100 200 400; do
 	is "$n frames are all there" "$best" $((n - 0))
 done
 "$cresset" record -q -F 199 -o "$tmp/deep.folded" -- "$progs/deep" 100000 0.4
-holds "100 000 frames end in a marker, sample kept" grep -q '^[^;]*;\[truncated: depth\];deep_frame;.*deep_leaf' "$tmp/deep.folded"
+holds "100 000 frames end in a marker, the sample remains" grep -q '^[^;]*;\[truncated: depth\];deep_frame;.*deep_leaf' "$tmp/deep.folded"
 finish

@@ -38,7 +38,7 @@ until_said "cresset-code has died"
 until_more "$before"
 until_more "$now"
 holds "it has it after its reader was killed" [ "$now" -gt "$before" ]
-is "… which is said" "$(grep -c 'cresset-code has died, and another is there: 1 so far' "$tmp/log")" 1
+is "… which is logged" "$(grep -c 'cresset-code has died, and another is there: 1 so far' "$tmp/log")" 1
 for _ in $(seq 100); do
 	ends=$(ask "SELECT CAST(max(value) AS INT) FROM metrics WHERE name = 'cresset_worker_ends' AND series IN (SELECT series FROM labels WHERE key = 'worker' AND value = 'cresset-code') AND series IN (SELECT series FROM labels WHERE key = 'how' AND value = 'died')")
 	[ "$ends" = 1 ] && break
@@ -53,7 +53,7 @@ until_said "collector runs" 2
 until_more "$before"
 until_more "$now"
 holds "it has it after the nursery was killed" [ "$now" -gt "$before" ]
-is "… which is said" "$(grep -c 'cresset-nursery has been ended' "$tmp/log")" 1
+is "… which is logged" "$(grep -c 'cresset-nursery has been ended' "$tmp/log")" 1
 holds "… with another nursery" test -n "$(pgrep -P "$(half cresset-collect)" -x cresset-nursery)"
 is "… and no other restart" "$(grep -c 'collector has ended' "$tmp/log")" 1
 end_always

@@ -51,8 +51,8 @@ until_seen "$me-first"
 shell "$me-next" 'cd /proc/self; cd /tmp; read x <stat; read x </proc/self/status; kill -0 $$; umask 77; : >'"$tmp/file"
 until_seen "$me-next"
 sleep 2.5 # two intervals, and the way
-is "the kernel frames of what was there first have names" "$(nameless "$me-first")" 0
-is "… and those of a program that came later" "$(nameless "$me-next")" 0
+is "the kernel frames of the first samples have names" "$(nameless "$me-first")" 0
+is "… and those of a later program" "$(nameless "$me-next")" 0
 is "… in many functions of the kernel" "$(($(folded "cpu{comm=\"$me-next\"}" | sed 's/ [0-9]*$//' | tr ';' '\n' | sort -u | grep -c .) > 15))" 1
 { kill -9 "${pids[@]:2}" && wait "${pids[@]:2}"; } 2>/dev/null # one goes on
 
@@ -76,7 +76,7 @@ named() {
 }
 start "$progs/phases" "$me-phases"
 phases=${pids[-1]}
-is "a program that is asked for has its functions' names" "$(named phase_0)" yes
+is "a queried program has function names" "$(named phase_0)" yes
 for i in 1 2; do
 	kill -USR1 $phases
 	sleep 2.5

@@ -29,7 +29,7 @@ longer=$(awk '/;wait_short;.*\[blocked/ { n += $NF } END { print n + 0 }' "$tmp/
 # Timers may be late now and then: the program prints by how much.
 late=$(awk '$1 == "short-late" { print $3 }' "$tmp/causes.truth")
 holds "waits below the minimum are not there ($longer µs; $late µs were late)" test "$longer" -le $((late + late / 100))
-holds "… and the summary says how long they were" grep -qi 'below 1' "$tmp/causes.err"
+holds "… and the summary has their durations" grep -qi 'below 1' "$tmp/causes.err"
 is "a wait inside an exec does not show the new program" \
 	"$(awk '/^exe;/ && /handle_userfault/ && !/wait_exec/ && /;(_start|main|_dl_start)[;_]/' "$tmp/causes.folded" | wc -l)" 0
 # In this order, though libraries may have any functions between them.
@@ -105,7 +105,7 @@ read -r _ count total_us _ <<<"$(grep '^short ' "$tmp/sampled.truth")"
 # each quantum is sampled once, so that the sum is off by a few of them at most: here 1/500 s.
 near "--max-rate: the sum of $count waits" "$(cause_us short sleep/timer <"$tmp/sampled.folded")" "$((total_us + 12 * count))" \
 	"$((13 * count + 5 * 1000000 / 500))"
-holds "… and the summary says that it is a sample" grep -qi 'max-rate' "$tmp/sampled.err"
+holds "… and the summary marks it as sampled" grep -qi 'max-rate' "$tmp/sampled.err"
 
 # --- filters: recordings of the same seconds, side by side ---
 start "$progs/waits" 1000 20 sleep >/dev/null
@@ -180,18 +180,18 @@ mostly() { # NAME RECORDING PID [LEAST_US]
 }
 mostly "-p" pid "$twenty"
 mostly "-p, another" pid "$hundred"
-is "-p: nobody else" "$(of pid "^waits-$dead;")" 0
+is "-p: no other process" "$(of pid "^waits-$dead;")" 0
 mostly "-t" tid "$hundred"
-is "-t: nobody else" "$(grep -cv "^waits-$hundred;" "$tmp/tid.folded")" 0
+is "-t: no other thread" "$(grep -cv "^waits-$hundred;" "$tmp/tid.folded")" 0
 mostly "--comm" comm "$twenty"
-is "--comm: nobody else" "$(grep -cv '^waits-' "$tmp/comm.folded")" 0
+is "--comm: no other thread" "$(grep -cv '^waits-' "$tmp/comm.folded")" 0
 # The waits at both ends may be too short, and it may be ready for less than 50 ms in between.
 mostly "--min-block: longer waits" min "$hundred" 1000000
 is "--min-block: shorter waits" "$(of min "^waits-$twenty;.*blocked")" 0
 # On a busy machine it may be ready for more than 50 ms at a time, and that is left out: it is less than all its time in a queue.
 mostly "--max-block: shorter waits" max "$twenty" $((1460000 - queued))
 holds "… its sleeps" grep -Eq "^waits-$twenty;.*wait_sleep;.*sleep/timer" "$tmp/max.folded"
-holds "--max-block: longer waits, but for what is inside of the recording of the first and the last" \
+holds "--max-block: longer waits, except the parts of the first and last inside the recording" \
 	test "$(of max "^waits-$hundred;.*blocked")" -le 100000
 holds "--kernel-threads" grep -Eq '^(kworker|rcu_|ksoftirqd|kcompactd|khugepaged|migration)' "$tmp/kernel.folded"
 is "without --kernel-threads" "$(grep -Ec '^(kworker|rcu_|ksoftirqd|kcompactd|khugepaged|migration)' "$tmp/user.folded")" 0
@@ -200,7 +200,7 @@ is "--no-kernel: no kernel functions" "$(folded "$tmp/no_kernel.cresset" off-cpu
 holds "… but the reason" grep -q 'wait_sleep;.*\[blocked: sleep/timer\]' "$tmp/no_kernel.folded"
 if [ -n "${grouped-}" ]; then
 	mostly "--cgroup" cgroup "$grouped"
-	is "--cgroup: nobody else" "$(grep -cv "^waits-$grouped;" "$tmp/cgroup.folded")" 0
+	is "--cgroup: no other process" "$(grep -cv "^waits-$grouped;" "$tmp/cgroup.folded")" 0
 else
 	skip "--cgroup" "no writable cgroup v2 here"
 fi
@@ -209,7 +209,7 @@ fi
 mostly "a wait longer than the recording" dead "$dead"
 # It ends with its target: as soon as the process is gone and this was noticed.
 inside=$(of middle "^waits-$middle;.*sleep/timer")
-near "a wait that began before, µs" "$inside" "$(duration_us middle)" 200000
+near "a wait that started before, µs" "$inside" "$(duration_us middle)" 200000
 holds "… not all of it" awk -v us="$inside" '{ exit !(us < $3 - 400000) }' "$tmp/middle.truth"
 
 # --- the thread that ended the wait ---

@@ -31,10 +31,10 @@ end_always
 before=$(burnt "$$-burn")
 holds "up leaves samples" test "${before:-0}" -gt 0
 owner=$(stat -c %u "$data")
-holds "… of a user of its own" store_user "$owner"
-is "asked by root, all stays the owner's" "$(foreign)" ""
+holds "… with a separate user" store_user "$owner"
+is "queried by root, everything still belongs to the owner" "$(foreign)" ""
 "$cresset" query --data "$data" 'cpu{}' --csv >"$tmp/top.csv" 2>"$tmp/err"
-is "… by a query, too" "$?:$(foreign)" "0:"
+is "… by a query as well" "$?:$(foreign)" "0:"
 "$cresset" doctor --data "$data" >"$tmp/doctor" 2>&1
 is "… and by doctor" "$?:$(foreign)" "0:"
 
@@ -44,11 +44,11 @@ is "… as its owner" "$(ps -o uid= -p "$server" | tr -d ' ')" "$owner"
 is "… without groups of root's" "$(sed -n 's/^Groups:[[:space:]]*//p' "/proc/$server/status" | tr -d ' ')" ""
 is "… without a capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$server/status")" 0000000000000000
 printf 'main;sent_to_it 7\n' >"$tmp/sent.folded"
-is "it takes what is sent" "$(curl -s -o "$tmp/answer" -w '%{http_code}' --data-binary @"$tmp/sent.folded" "${url%/}/api/v1/profiles?label=job=sent")" 200
+is "it accepts uploads" "$(curl -s -o "$tmp/answer" -w '%{http_code}' --data-binary @"$tmp/sent.folded" "${url%/}/api/v1/profiles?label=job=sent")" 200
 unserve
-is "… and what it writes is the owner's" "$(foreign)" ""
+is "… and its files belong to the owner" "$(foreign)" ""
 serve "$data"
-is "to be read only, as the owner, too" "$(ps -o uid= -p "$server" | tr -d ' '):$(foreign)" "$owner:"
+is "read-only, as the owner as well" "$(ps -o uid= -p "$server" | tr -d ' '):$(foreign)" "$owner:"
 unserve
 
 "$cresset" token create --tokens "$tmp/tokens" --scope read >"$tmp/token"
@@ -68,7 +68,7 @@ printf 'main;imported_function 5\n' >"$tmp/secret/old.folded"
 chmod 600 "$tmp/secret/old.folded"
 "$cresset" convert "$tmp/secret/old.folded" --data "$data" --at $at --label job=old 2>"$tmp/err"
 is "root imports what only root can read" "$?" 0
-is "… and what comes of it is the owner's" "$(foreign)" ""
+is "… and new files belong to the owner" "$(foreign)" ""
 is "… and is there" "$("$cresset" sql --format csv --data "$data" "SELECT sum(value) FROM samples WHERE series IN (SELECT series FROM labels WHERE key = 'job' AND value = 'old')" | tail -n +2 | tr -d '\r')" 5
 
 # A store that an earlier version left to nobody, with files of others in it.
@@ -81,7 +81,7 @@ echo others >"$data/theirs"
 chown 64001 "$data/theirs"
 begin_always up --data "$data" --listen none
 until_said "store process runs"
-holds "what was nobody's is taken over, and it says so" grep -q "$data belonged to nobody, and belongs to user .* now" "$tmp/log"
+holds "files of user nobody are taken over, which is logged" grep -q "$data: owner changed from nobody to user .*, because" "$tmp/log"
 holds "… by the user of stores" store_user "$(stat -c %u "$data")"
 is "… all of it, and nothing else" "$(find "$data" -user 65534) $(stat -c %u "$tmp/aside" "$tmp/aside/file" "$data/theirs" | tr '\n' ' ')" " 0 0 64001 "
 chown 65534 "$data"
@@ -91,8 +91,8 @@ is "… not from a process that writes it" "$(stat -c %u "$data"):$(grep -c "sta
 chown "$owner" "$data"
 chmod 700 "$data"
 rm "$data/theirs" "$data/link" "$data/p/link"
-holds "up goes on with all that" grep -q "store process runs" "$tmp/log"
+holds "up continues with all that" grep -q "store process runs" "$tmp/log"
 end_always
 is "… to its end" "$status" 0
-is "… and has what it had" "$(burnt "$$-burn")" "$before"
+is "… and has its data" "$(burnt "$$-burn")" "$before"
 finish

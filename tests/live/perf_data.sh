@@ -61,7 +61,7 @@ same() {
 record "$tmp/a" -e cpu-clock,page-faults,context-switches
 same "a file" "$tmp/a" cpu:cpu-clock page-faults:page-faults context-switches:context-switches
 is "the kernel's functions have names" "$(our "$tmp/a" '.top[] | select(.function == "do_syscall_64") | .kind')" kernel
-is "packed: the same" "$(gzip <"$tmp/a" | "$cresset" report -q - --csv)" "$("$cresset" report -q "$tmp/a" --csv)"
+is "compressed: the same" "$(gzip <"$tmp/a" | "$cresset" report -q - --csv)" "$("$cresset" report -q "$tmp/a" --csv)"
 record "$tmp/z" -z -e cpu-clock
 same "compressed" "$tmp/z" cpu:cpu-clock
 record - -e cpu-clock >"$tmp/p"
@@ -88,7 +88,7 @@ fi
 cp "$progs/burn" "$tmp/gone"
 if dwarf "$tmp/g" "$tmp/gone" data-burn 0.3; then
 	rm "$tmp/gone"
-	is "without the file: said at the root" "$(HOME=/ our "$tmp/g" '.truncated == .total and .total > 30')" true
+	is "without the file: the root has the reason" "$(HOME=/ our "$tmp/g" '.truncated == .total and .total > 30')" true
 	holds "… and counted" grep -q "user stacks not walked: through a file that is not on this machine: $tmp/gone" <(HOME=/ "$cresset" report "$tmp/g" 2>&1)
 else
 	skip "stacks of a file that is gone" "perf fails"

@@ -45,7 +45,7 @@ for row in "kernel lockdown" "security modules" seccomp "performance events" "lo
 	has "doctor has a row: $row" " $row " "$doctor"
 done
 has "types of modules do not matter" "types of modules are not needed" "$doctor"
-is "its JSON has what is missing: nothing" "$("$cresset" doctor --json | jq -c '[.recording_works, .records_cpu, .missing]')" '[true,true,[]]'
+is "its JSON lists no missing features" "$("$cresset" doctor --json | jq -c '[.recording_works, .records_cpu, .missing]')" '[true,true,[]]'
 
 # --- capabilities
 all=$(capsh --print 2>/dev/null | sed -n 's/^Bounding set =//p')
@@ -55,7 +55,7 @@ if [ -n "$all" ]; then
 	has "… record names them" "CAP_BPF and CAP_PERFMON missing" "$errs"
 	has "… and how to give them" "sudo setcap cap_bpf,cap_perfmon" "$errs"
 	cannot "no CAP_PERFMON" 3 capabilities "missing: CAP_PERFMON" without cap_perfmon,cap_sys_admin
-	hasnt "… and not what is there" "CAP_BPF" "$errs"
+	hasnt "… and not the absent ones" "CAP_BPF" "$errs"
 	works "without CAP_SYS_ADMIN" without cap_sys_admin
 else
 	skip "capabilities" "no capsh"
@@ -76,7 +76,7 @@ has "… which doctor sees" "a filter that allows bpf() and perf_event_open()" "
 "$progs/deny" bpf:28 1 "$cresset" record -e cpu,off-cpu -d 300ms -o "$tmp/part.cresset" >"$tmp/err" 2>&1
 is "programs of waits that load, and cannot be attached, cost the waits" $? 0
 has "… with a warning" "warning: no waits are recorded: " "$(<"$tmp/err")"
-hasnt "… and is not said to be recorded" "99 Hz · off-cpu" "$(<"$tmp/err")"
+hasnt "… and is not listed as recorded" "99 Hz · off-cpu" "$(<"$tmp/err")"
 "$cresset" convert -q --type cpu -o "$tmp/part.folded" "$tmp/part.cresset" 2>/dev/null
 holds "… CPU samples are there" grep -q '^burner' "$tmp/part.folded"
 "$progs/deny" bpf:28 1 "$cresset" record -q -e off-cpu -d 300ms -o "$tmp/none.cresset" >"$tmp/err" 2>&1
@@ -89,30 +89,30 @@ works "no locked memory at all" prlimit --memlock=0:0
 # shellcheck disable=SC2016 # for the inner shell
 works "a soft limit of 32 descriptors" sh -c 'ulimit -Sn 32 && exec "$@"' sh
 # shellcheck disable=SC2016
-is "… which the command has as it was" "$(sh -c 'ulimit -Sn 32 && exec "$@"' sh "$cresset" record -q -o "$tmp/limit.cresset" -- sh -c 'ulimit -Sn' 2>/dev/null)" 32
+is "… which the command had before" "$(sh -c 'ulimit -Sn 32 && exec "$@"' sh "$cresset" record -q -o "$tmp/limit.cresset" -- sh -c 'ulimit -Sn' 2>/dev/null)" 32
 
 # --- kernel types
 private() { unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && { [ -z "$0" ] || cp "$0" /sys/kernel/btf/vmlinux; } && exec "$@"' "$@"; }
 if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/vmlinux-$(uname -r)" ] && [ -r /sys/kernel/btf/vmlinux ]; then
 	cannot "a kernel without BTF" 4 "kernel type information" "this kernel has no BTF" private ""
-	has "… record says so" "this kernel has no BTF (/sys/kernel/btf/vmlinux)" "$errs"
+	has "… record reports it" "this kernel has no BTF (/sys/kernel/btf/vmlinux)" "$errs"
 	has "… and what helps" "--btf FILE" "$errs"
 	head -c 100000 /sys/kernel/btf/vmlinux >"$tmp/cut"
 	cannot "BTF that is cut off" 4 "kernel type information" "cut off" private "$tmp/cut"
-	has "… record says so" "/sys/kernel/btf/vmlinux: cut off" "$errs"
+	has "… record reports it" "/sys/kernel/btf/vmlinux: cut off" "$errs"
 
 	# With types from a file: waits attach to the kernel's own, all else works, and missing parts are reported where users look.
 	cp /sys/kernel/btf/vmlinux "$tmp/types"
 	private "" "$cresset" record -e cpu,off-cpu -d 500ms --btf "$tmp/types" -o "$tmp/part.cresset" >"$tmp/err" 2>&1
 	is "types from a file: record works" $? 0
-	is "… with a warning" "$(grep -c "warning: no waits are recorded: this kernel does not tell its own types" "$tmp/err")" 1
-	is "… the recording says so, too" "$("$cresset" report --json "$tmp/part.cresset" 2>/dev/null | jq -r '.meta.comments[0][:24]')" "no waits are recorded: t"
+	is "… with a warning" "$(grep -c "warning: no waits are recorded: this kernel does not publish its types" "$tmp/err")" 1
+	is "… the recording reports it as well" "$("$cresset" report --json "$tmp/part.cresset" 2>/dev/null | jq -r '.meta.comments[0][:24]')" "no waits are recorded: t"
 	is "… its JSON" "$(private "" "$cresset" record -q --json -e cpu,off-cpu -d 300ms --btf "$tmp/types" -o "$tmp/part.cresset" 2>/dev/null | jq -c '[.missing[].feature]')" '["waits"]'
 	private "" "$cresset" record -q -e off-cpu -d 500ms --btf "$tmp/types" -o "$tmp/none.cresset" >"$tmp/err" 2>&1
 	is "… waits alone cannot be recorded" $? 4
 	private "" "$cresset" doctor --json --btf "$tmp/types" >"$tmp/doctor" 2>&1
 	is "… doctor's status" $? 4
-	is "… and what it says" "$(jq -c '[.recording_works, .records_cpu, .error, .missing[].feature]' "$tmp/doctor")" '[false,true,null,"waits"]'
+	is "… and its report" "$(jq -c '[.recording_works, .records_cpu, .error, .missing[].feature]' "$tmp/doctor")" '[false,true,null,"waits"]'
 	private "" "$cresset" record --list-events --btf "$tmp/types" >"$tmp/doctor"
 	is "… --list-events" "$(awk '$1 ~ /^(cpu|off-cpu|wall)$/ { print $1, /works here/ }' "$tmp/doctor" | tr '\n' ' ')" "cpu 1 off-cpu 0 wall 0 "
 	# shellcheck disable=SC2016 # for the inner shell
@@ -125,7 +125,7 @@ if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/v
 		[ "${missing:-[]}" != "[]" ] && break
 		sleep 0.25
 	done
-	is "… up: its status" "$missing" '["waits","this kernel does not tell its own types (/sys/kernel/btf/vmlinux)"]'
+	is "… up: its status" "$missing" '["waits","this kernel does not publish its types (/sys/kernel/btf/vmlinux)"]'
 	is "… and its log, once" "$(grep -c "warning: no waits are recorded" "$tmp/log")" 1
 	kill "${pids[-1]}"
 	wait "${pids[-1]}"
@@ -151,12 +151,12 @@ fi
 # The first bytes of an object for another machine: ELF's number for it is at 18.
 printf '\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01%43s' "" >"$tmp/riscv"
 fails "… one of another architecture" 6 "types of another architecture" record --btf "$tmp/riscv"
-is "nothing was made for what does not begin" "$(ls -d "$tmp/up" "$tmp/spool" 2>/dev/null)" ""
+is "no files for a failed start" "$(ls -d "$tmp/up" "$tmp/spool" 2>/dev/null)" ""
 
 # --- the kernel's verifier: types put a field that waits need far behind the end of its structure, so it refuses one of the programs of waits
 if [ -r /sys/kernel/btf/vmlinux ] && python3 tests/live/bend_types.py /sys/kernel/btf/vmlinux "$tmp/bent" sched_info last_queued; then
 	bent() { "$cresset" record "$@" -d 300ms --btf "$tmp/bent" -o "$tmp/bent.cresset" 2>"$tmp/err"; }
-	log_lines() { sed -n '/^cresset: .*the verifier refuses/,/^cresset: warning/p' "$tmp/err" | grep -c '^  '; }
+	log_lines() { sed -n '/^cresset: .*the verifier rejects/,/^cresset: warning/p' "$tmp/err" | grep -c '^  '; }
 	bent -e cpu,off-cpu
 	is "a program that the verifier refuses costs its feature" $? 0
 	has "… the program and the verifier's last line are named" "warning: no waits are recorded: the kernel's verifier refuses off_switch: access beyond struct task_struct" "$(<"$tmp/err")"
@@ -167,13 +167,13 @@ if [ -r /sys/kernel/btf/vmlinux ] && python3 tests/live/bend_types.py /sys/kerne
 	bent -vv -e cpu,off-cpu
 	holds "-vv: all of it ($(log_lines) lines)" test "$(log_lines)" -gt 100
 	bent -e off-cpu
-	is "where nothing else was asked for the recording fails" $? 4
+	is "with no other events the recording fails" $? 4
 	has "… with the same words" "error: cannot load the BPF programs: the kernel's verifier refuses off_switch: access beyond struct task_struct" "$(<"$tmp/err")"
 	hasnt "… and no capability" "CAP_" "$(<"$tmp/err")"
 	"$cresset" doctor -v --btf "$tmp/bent" >"$tmp/doctor" 2>"$tmp/err"
 	is "doctor's status" $? 4
 	has "… and words" "recording works in part" "$(<"$tmp/doctor")"
-	is "… the log once" "$(grep -c "the verifier refuses" "$tmp/err")" 1
+	is "… the log once" "$(grep -c "the verifier rejects" "$tmp/err")" 1
 else
 	skip "a refusal by the verifier" "the kernel's types cannot be read, or have no such field"
 fi
@@ -181,7 +181,7 @@ fi
 # --- cresset up announces its recording only once it records
 "$progs/deny" bpf 1 "$cresset" up --data "$tmp/refused" --listen 127.0.0.1:0 >"$tmp/err" 2>&1
 is "up where BPF is refused" $? 3
-has "… says why" "bpf() is refused by a seccomp filter" "$(<"$tmp/err")"
+has "… reports why" "bpf() is refused by a seccomp filter" "$(<"$tmp/err")"
 hasnt "… not that it records" "recording this machine" "$(<"$tmp/err")"
 hasnt "… nor where to look" "look at it" "$(<"$tmp/err")"
 
@@ -192,10 +192,10 @@ if mkdir "$group" 2>/dev/null && { echo 64M >"$group/memory.limit_in_bytes" || e
 	inside() { sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"; }
 	inside "$cresset" record -q -d 200ms --buffer 512M -o "$tmp/full.cresset" >"$tmp/err" 2>&1
 	is "a ring buffer larger than the memory cgroup" $? 1
-	has "… is told from others" "the memory cgroup of this process allows 67.1 MB" "$(<"$tmp/err")"
+	has "… is distinguished from others" "the memory cgroup of this process allows 67.1 MB" "$(<"$tmp/err")"
 	inside "$cresset" doctor >"$tmp/doctor" 2>&1
 	has "doctor has the limit" "of 67.1 MB are used" "$(grep ' memory cgroup ' "$tmp/doctor")"
-	works "what fits works" inside
+	works "valid types work" inside
 	rmdir "$group"
 else
 	skip "a full memory cgroup" "no memory cgroup can be made here"

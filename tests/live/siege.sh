@@ -72,5 +72,5 @@ for function in work_half work_quarter work_rest; do
 	near "share of $function, in percent" "$(awk "BEGIN { print 100 * $(folded_sum ";$function(;| )" <"$tmp/folded") / ($all + !$all) }")" \
 		"$(awk "BEGIN { print 100 * $(work $function) / $(work .) }")" 3
 done
-is "all of them are whose they are" "$(folded_sum "^$known" <"$tmp/folded")" "$(folded_sum <"$tmp/folded")"
+is "each belongs to its thread" "$(folded_sum "^$known" <"$tmp/folded")" "$(folded_sum <"$tmp/folded")"
 finish

@@ -28,21 +28,21 @@ is "… and its collector is not silent" "$(since) $(gauge)" "null 0"
 kill -STOP "$(half cresset-collect)"
 from=$(date +%s%N)
 until_said "not recording for"
-holds "a collector that stands still is in the log, with what it does" grep -Eq 'the collector, process [0-9]+, does not answer; it is stopped' "$tmp/log"
+holds "a stalled collector is logged, with its state" grep -Eq 'the collector, process [0-9]+, does not respond; it is stopped' "$tmp/log"
 is "… is not ready" "$(ready)" 503
-holds "… and that says since when" grep -q 'not recording since 20..-..-..T' "$tmp/ready"
+holds "… with the time since then" grep -q 'not recording since 20..-..-..T' "$tmp/ready"
 holds "… as does the status" is_after "$(since)" $((from - 2000000000))
 holds "… and the metrics" awk "BEGIN { exit !($(gauge) >= 5) }"
 kill -CONT "$(half cresset-collect)"
 until_said "recording again"
-is "it is ready when the collector answers" "$(ready)" 200
+is "it is ready when the collector responds" "$(ready)" 200
 is "… and the status knows" "$(since)" null
 
 kill -STOP "$(half cresset-collect)"
 end_always
-is "it ends beside a collector that is stopped" "$status" 0
+is "it ends despite a stopped collector" "$status" 0
 holds "… within 2 s (${stop_ms} ms)" [ "$stop_ms" -le 2000 ]
-holds "… and says whom it killed" grep -q 'the collector did not end in time and is killed' "$tmp/log"
+holds "… and logs the killed process" grep -q 'the collector did not end in time and is killed' "$tmp/log"
 
 up
 collector=$(half cresset-collect)
@@ -64,11 +64,11 @@ done
 if [ -s "$tmp/tracer" ]; then
 	kill -STOP "$collector"
 	end_always
-	is "it ends beside a collector that cannot be ended" "$status" 0
+	is "it ends despite an unkillable collector" "$status" 0
 	holds "… within 2 s (${stop_ms} ms)" [ "$stop_ms" -le 2000 ]
-	holds "… and says so" grep -q "the collector cannot be ended: process $collector" "$tmp/log"
+	holds "… and logs this" grep -q "cannot stop the collector: process $collector" "$tmp/log"
 	is "… and the store process has ended" "$(pgrep -f "cresset up -v --data $tmp/data -" | grep -cv "^$collector$")" 0
 else
-	skip "it ends beside a collector that cannot be ended" "no process can be traced here"
+	skip "it ends despite an unkillable collector" "no process can be traced here"
 fi
 finish

@@ -68,7 +68,7 @@ whole "after an exec" after-exec burn_loop "${main}burn_outer;burn_loop"
 # Half of their life is spent in the dynamic linker, some of it before the recorder knew about them.
 all=$(folded_sum '^short-lived;.*short_work' <"$tmp/out.folded")
 holds "processes of 5 ms: ($all)" test "$all" -ge 50
-near "… to their beginning" "$(folded_sum "^short-lived;${main}short_work" <"$tmp/out.folded")" "$all" "$((all / 50))"
+near "… to their start" "$(folded_sum "^short-lived;${main}short_work" <"$tmp/out.folded")" "$all" "$((all / 50))"
 
 # --- depth ---
 for n in 20 100 200 400; do

@@ -26,20 +26,20 @@ begin_stall "$$-st0" 600
 kill -0 "$stalls" 2>/dev/null || { echo "1..0 # SKIP no userfaultfd here"; exit 0; }
 before=$(left_over)
 begin_always up --data "$data" --listen none
-until_said "cresset-read did not return"
-holds "a read that does not return is said" grep -q "cresset-read did not return from reading another process" "$tmp/log"
+until_said "cresset-read hung while"
+holds "a blocked read is logged" grep -q "cresset-read hung while reading another process" "$tmp/log"
 for i in 1 2 3; do begin_stall "$$-st$i" 600; done
 "$progs/burn" "$$-beside" 3 >/dev/null
 until_stored "$$-beside"
-near "beside it another program is stored, sample by sample" "$(burnt "$$-beside")" 297 60
+near "another program is stored meanwhile, sample by sample" "$(burnt "$$-beside")" 297 60
 "$cresset" query --data "$data" "cpu{comm=\"$$-beside\"}" >"$tmp/top" 2>&1
 holds "… with names" grep -q burn_loop "$tmp/top"
 "$progs/publish" "$$-pub" 2 >"$tmp/published"
 until_stored "$$-pub"
-is "… and one that says which service it is has it as a label" "$(ask "SELECT count(*) > 0 FROM labels WHERE key = 'service.name' AND value = 'front'")" 1
-holds "they are stored, too" test "$(burnt "$$-st0")" -gt 0
+is "… and one with a service name has it as a label" "$(ask "SELECT count(*) > 0 FROM labels WHERE key = 'service.name' AND value = 'front'")" 1
+holds "they are stored as well" test "$(burnt "$$-st0")" -gt 0
 is "… and the collector never stood still" "$(grep -c 'not recording for' "$tmp/log")" 0
-holds "what was not asked again is counted" test "$(ask "SELECT CAST(coalesce(max(value), 0) AS INT) FROM metrics WHERE name = 'cresset_reads_failed'")" -gt 0
+holds "skipped retries are counted" test "$(ask "SELECT CAST(coalesce(max(value), 0) AS INT) FROM metrics WHERE name = 'cresset_reads_failed'")" -gt 0
 end_always
 is "it ends" "$status" 0
 holds "… within 2 s (${stop_ms} ms)" [ "$stop_ms" -le 2000 ]
@@ -52,5 +52,5 @@ for _ in $(seq "${STOPS-5}"); do
 	[ "$stop_ms" -gt "$worst" ] && worst=$stop_ms
 done
 holds "… and each time (at most ${worst} ms)" [ "$worst" -le 2000 ]
-is "nobody is left over" "$(left_over)" "$before"
+is "no process is left over" "$(left_over)" "$before"
 finish

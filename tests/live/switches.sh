@@ -40,8 +40,8 @@ begin_always up --data "$data" --listen none -e off-cpu,sched-wait --wait-budget
 waits "s$me-a" 60000 5
 end_always
 sums "s$me-a" 2
-is "no windows where there is no budget" "$(grep -c 'recorded in windows' "$tmp/log")" 0
-is "… and no series says so" "$(asked 'windows!=""' | wc -l)" 0
+is "no windows without a budget" "$(grep -c 'recorded in windows' "$tmp/log")" 0
+is "… and no series has the label" "$(asked 'windows!=""' | wc -l)" 0
 
 # --- windows ---
 
@@ -56,7 +56,7 @@ waits "s$me-b" 100000 16
 [ -z "$traced" ] || end_trace
 # Only chance: a window of some tenths of each second. wait_all is fully in each.
 sums "s$me-b" 10
-is "it says so" "$(grep -c 'waits are recorded in windows' "$tmp/log")" 1
+is "it logs this" "$(grep -c 'waits are recorded in windows' "$tmp/log")" 1
 all=$(asked "comm=\"s$me-b-wait\"" | folded_sum) thin=$(asked "comm=\"s$me-b-wait\",windows=\"1\"" | folded_sum)
 holds "series of windows have a label ($thin of $all µs)" test "$thin" -gt $((all * 7 / 10)) # all but the beginning
 if [ -n "$traced" ]; then

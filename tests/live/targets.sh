@@ -62,7 +62,7 @@ echo >&3
 wait $family
 wait "$recorder"
 is "-t ends with its target" $? 0
-is "-t follows nobody else" "$(folded_sum 'main_work|child_work|bystander' <"$tmp/thread.folded")" 0
+is "-t follows no other thread" "$(folded_sum 'main_work|child_work|bystander' <"$tmp/thread.folded")" 0
 near "-t has the thread" "$(folded_sum thread_work <"$tmp/thread.folded")" 139 40
 exec 3>&-
 kill -9 "$bystander"
@@ -123,7 +123,7 @@ if command -v setpriv >/dev/null; then
 	cp "$cresset" "$tmp/cresset"
 	(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$tmp/cresset" record -a -d 1 -o /dev/null --format folded) 2>"$tmp/err"
 	is "without permission" $? 3
-	holds "… it says what is missing" grep -q 'CAP_' "$tmp/err"
+	holds "… it lists missing features" grep -q 'CAP_' "$tmp/err"
 	holds "… and what to do" grep -q 'sudo' "$tmp/err"
 else
 	skip "without permission" "no setpriv"

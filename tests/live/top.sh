@@ -74,7 +74,7 @@ for f in half_work some_work more_work; do
 	near "$f: the screen says what report says, %" "$(self_of $f)" "$(reported $f)" "$five"
 done
 near "half_work takes half, %" "$(self_of half_work)" 50 "$five"
-holds "the first line says what is watched" grep -q "pid $parts" "$tmp/shot"
+holds "the first line names the target" grep -q "pid $parts" "$tmp/shot"
 holds "nothing is wider than the screen" [ "$(wc -L <"$tmp/shot")" -le 80 ]
 is "… nor higher" "$(wc -l <"$tmp/shot")" 24
 
@@ -105,9 +105,9 @@ holds "… which is one" grep -q 'half_work [0-9]*$' "$tmp/written.folded"
 keys Space
 shows "pause" "PAUSED"
 keys Space
-shows "… and what is seen then is from its beginning on, less than the 8 s of before" "Hz · [0-7]([.][0-9]+)? s"
+shows "… and from then on data starts there, less than the 8 s of before" "Hz · [0-7]([.][0-9]+)? s"
 keys h
-shows "help" "the tabs, from left to right"
+shows "help" "tabs, from left to right"
 keys x
 shows "… ends" "half_work"
 keys q
@@ -120,7 +120,7 @@ shows "processes" "$mixed mixed"
 keys 3
 shows "threads" "spin"
 shows "a name that would clear the screen is text" "\[2J"
-is "… and the title is nobody's" "$(mux display-message -p '#{pane_title}' | grep -c '^x')" 0
+is "… and the title has no process" "$(mux display-message -p '#{pane_title}' | grep -c '^x')" 0
 keys 4
 shows "waits, with who ended them" "pipe/socket read.*(ping|pong)"
 shows "locks" "futex/lock.*mixed"
@@ -152,7 +152,7 @@ mux resize-window -x 80 -y 24
 shows "80 x 24" "h help +/ filter"
 holds "… all of it" [ "$(shot | wc -L)" -le 80 ]
 mux resize-window -x 40 -y 10
-shows "40 x 10 is said to be too small" "40 x 10 is too small"
+shows "40 x 10 is reported as too small" "40 x 10 is too small"
 mux resize-window -x 120 -y 30
 shows "… and is large again" "1 Functions"
 
@@ -187,7 +187,7 @@ shows "… and it ends" "ready>"
 # --- without colours, without UTF-8
 begin_top 24 80 "top $tmp/same.cresset --color never --tab flame"
 shows "without colours" "all"
-is "… there are none" "$(mux capture-pane -p -e | grep -c $'\e\[[0-9;]*[34]8;')" 0
+is "… absent" "$(mux capture-pane -p -e | grep -c $'\e\[[0-9;]*[34]8;')" 0
 another -x 80 -y 24 "LC_ALL=C $cresset top $tmp/same.cresset --tab flame; sleep 100"
 shows "without UTF-8" "half_work"
 is "… all is ASCII" "$(shot | LC_ALL=C grep -c '[^ -~]')" 0
@@ -208,12 +208,12 @@ done
 "$cresset" top --server "$url" --json --window 60s -n 100000 >"$tmp/server.json" 2>/dev/null
 share() { jq "[.functions[] | select(.function == \"$1\") | .self_percent] | add" "$tmp/server.json"; }
 holds "a server: the same functions" awk "BEGIN { h = $(share half_work); s = $(share some_work); exit !(h > 1.4 * s && h < 2.9 * s) }"
-is "… processes by number, by name where it keeps sums of windows only" \
+is "… processes by number, by name if only window sums exist" \
 	"$(jq "[.processes[] | select(.pid == $parts or (.pid == null and .process == \"parts\"))] | length" "$tmp/server.json")" 1
 begin_top 24 80 top --server "$url" --window 60s
 shows "… on the screen" "half_work|burn_loop"
 kill "${pids[-1]}"
-shows "when it is gone that is said" "http|connect"
+shows "its end is reported" "http|connect"
 keys q
 ended "… and q ends it" 0
 finish

@@ -87,7 +87,7 @@ trace=$(sql "$tmp/in-program.cresset" "SELECT trace_id FROM samples WHERE type =
 want=$(sql "$tmp/in-program.cresset" "SELECT count(*) FROM samples WHERE type = 'cpu' AND trace_id = '$trace'")
 of_trace() { "$cresset" query -q --data "$1" "cpu{trace_id=\"$trace\"}" -o - --format folded | folded_sum; }
 is "a selector takes one trace" "$(of_trace "$tmp/in-program.cresset")" "$want"
-is "… of report, too" "$("$cresset" convert -q "$tmp/in-program.cresset" --match "{trace_id=\"$trace\"}" --type cpu -o - --format folded | folded_sum)" "$want"
+is "… of report as well" "$("$cresset" convert -q "$tmp/in-program.cresset" --match "{trace_id=\"$trace\"}" --type cpu -o - --format folded | folded_sum)" "$want"
 for ending in pb.gz otlp; do
 	"$cresset" convert -q "$tmp/in-program.cresset" --type cpu -o "$tmp/out.$ending"
 	is "it goes through .$ending" "$(of_trace "$tmp/out.$ending")" "$want"

@@ -74,8 +74,8 @@ for _ in $(seq 120); do
 	[ "$packed" = true ] && break
 	sleep 0.5
 done
-is "batches are packed against an earlier one" "$packed" true
+is "batches are compressed against an earlier one" "$packed" true
 is "no number is missing" "$(get debug/ingest | jq '.senders[0].missing')" 0
 end_always
-is "it ends well, too" $status 0
+is "it ends well as well" $status 0
 finish

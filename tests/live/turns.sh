@@ -36,7 +36,7 @@ recorded() {
 }
 
 recorded 0
-is "it says so, once" "$(grep -c 'a pending wait is recorded in one of' "$tmp/log")" 1
+is "it logs this, once" "$(grep -c 'a pending wait is recorded in one of' "$tmp/log")" 1
 is "each thread is there" "$(of_waits 'count(DISTINCT tid)')" $((threads + 1))
 # Threads are first seen within the start, and last at the end: apart from that, all have the same time.
 read -r least most < <(ask "SELECT CAST(min(s) AS INT), CAST(max(s) AS INT) FROM (SELECT sum(value) AS s FROM samples WHERE type = 'off-cpu'
@@ -53,5 +53,5 @@ all=$(of_waits 'CAST(sum(value) AS INT)')
 per_s() { awk "BEGIN { printf \"%.0f\", $1 / $2 }"; }
 holds "in windows: they are estimates" test "$(of_waits 'count(*)')" -gt 0 -a \
 	"$(ask "SELECT count(*) FROM labels WHERE key = 'windows' AND series IN (SELECT series FROM labels WHERE key = 'process' AND value = '$me')")" -gt 0
-near "… whose sum is that of all threads, in thread-seconds per second" "$(per_s "$all" "$((us * 1000))")" $((threads + 1)) $((threads * 12 / 100))
+near "… with the sum of all threads, in thread-seconds per second" "$(per_s "$all" "$((us * 1000))")" $((threads + 1)) $((threads * 12 / 100))
 finish

@@ -17,9 +17,9 @@ burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AN
 
 up
 until_said "look at it"
-is "it says that it records once both processes are ready, and then where to look" \
+is "it reports recording once both processes are ready, and then the address" \
 	"$(sed -n 's/.*the collector runs.*/collector/p; s/.*the store process runs.*/store/p; s/.*recording this machine.*/records/p; s/.*look at it.*/where/p' "$tmp/log" | tr '\n' ' ' | sed 's/^store collector/collector store/')" "collector store records where "
-holds "the store process is a user of its own" store_user "$(stat -c %u "/proc/$(half cresset-store)")"
+holds "the store process has a separate user" store_user "$(stat -c %u "/proc/$(half cresset-store)")"
 is "… and has no capability" "$(sed -n 's/^CapEff:\t//p' "/proc/$(half cresset-store)/status")" 0000000000000000
 is "… nor gets any" "$(sed -n 's/^NoNewPrivs:\t//p' "/proc/$(half cresset-store)/status")" 1
 owner=$(stat -c %u "/proc/$(half cresset-store)")
@@ -28,13 +28,13 @@ is "the directory is the store process's alone" "$(stat -c %u:%a "$data")" "$own
 "$progs/burn" "$me-burner" 3 >/dev/null
 until_stored "$me-burner"
 near "a program is in the store, sample by sample" "$(burnt "$me-burner")" 297 60
-is "… each as it was: of a thread, and no sum of a window" "$(ask "SELECT count(*) > 0, count(*) - count(tid), count(*) - count(cpu) FROM samples WHERE type = 'cpu'")" "1,0,0"
+is "… each per thread, and not as a window sum" "$(ask "SELECT count(*) > 0, count(*) - count(tid), count(*) - count(cpu) FROM samples WHERE type = 'cpu'")" "1,0,0"
 "$cresset" query --data "$data" 'cpu{comm="'"$me"'-burner"}' --csv >"$tmp/top.csv" 2>"$tmp/err"
 holds "… with its functions' names" grep -q burn_loop "$tmp/top.csv"
 "$cresset" query --data "$data" 'cpu{}' --csv >"$tmp/top.csv" 2>"$tmp/err"
 holds "… and the kernel's" grep -q '\[kernel\]' "$tmp/top.csv"
 host=$(uname -n)
-is "every series says the host" "$(ask "SELECT count(*) FROM series WHERE id NOT IN (SELECT series FROM labels WHERE key = 'host' AND value = '$host')")" 0
+is "every series has the host" "$(ask "SELECT count(*) FROM series WHERE id NOT IN (SELECT series FROM labels WHERE key = 'host' AND value = '$host')")" 0
 
 # --- the host at the same time. A core burns; /proc's figures for that time are the truth.
 metric() { # SELECTOR FROM TO [OPTION…]: one number
@@ -62,7 +62,7 @@ sleep 6
 busy=$(awk "BEGIN { print 1000 * ($(host_busy) - $busy) / (${EPOCHREALTIME} - $began) }") to=$(date +%s)
 kill "$watcher" $hot
 until_metric $((to + 1))
-near "CPU busy is what /proc/stat says (in thousandths)" "$(metric 'system_cpu_busy{}' "$from" "$to" | awk '{ printf "%d", 1000 * $1 }')" "${busy%.*}" 250
+near "CPU busy equals /proc/stat (in thousandths)" "$(metric 'system_cpu_busy{}' "$from" "$to" | awk '{ printf "%d", 1000 * $1 }')" "${busy%.*}" 250
 is "the memory is that of /proc/meminfo" "$(ask "SELECT max(value) FROM metrics WHERE name = 'system_memory_limit'" | awk '{ printf "%d", $1 / 1024 }')" "$(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo)"
 until_stored "$me-hot"
 until_metric "$(date +%s)"
@@ -82,35 +82,35 @@ is "… each with the CPU time that it had used" "$(awk '
 	END { if (from > to + 100000000) print "seen from", from / 1e6, "ms on by one reading, before", to / 1e6, "ms by another" }' "$tmp/hot" "$tmp/readings")" ""
 is "the rest of the host is there" "$(ask "SELECT count(DISTINCT name) >= 10 FROM metrics")" 1
 if [ -e /proc/pressure/cpu ]; then
-	is "pressure, too" "$(ask "SELECT count(DISTINCT series) >= 2 FROM metrics WHERE name = 'system_pressure'")" 1
+	is "pressure as well" "$(ask "SELECT count(DISTINCT series) >= 2 FROM metrics WHERE name = 'system_pressure'")" 1
 else
-	skip "pressure, too" "this kernel has none"
+	skip "pressure as well" "this kernel has none"
 fi
 
 "$cresset" up --data "$data" --listen none 2>"$tmp/second"
 is "a second one does not start" $? 1
-holds "… and says why" grep -q "another process writes this store" "$tmp/second"
+holds "… and logs why" grep -q "another process writes this store" "$tmp/second"
 
 url=$(sed -n 's/.*look at it: *//p' "$tmp/log" | head -1)
 if command -v curl >/dev/null; then
-	is "the page answers" "$(curl -s -o "$tmp/page" -w '%{http_code}' "$url")" 200
+	is "the page responds" "$(curl -s -o "$tmp/page" -w '%{http_code}' "$url")" 200
 	holds "… and the API, while it is written" curl -sf -o "$tmp/folded" "${url}api/v1/flame?q=cpu&fmt=folded"
-	holds "… with what was recorded" grep -q burn_loop "$tmp/folded"
+	holds "… with the recorded data" grep -q burn_loop "$tmp/folded"
 else
-	skip "the page answers" "no curl here"
+	skip "the page responds" "no curl here"
 fi
 
 before=$(burnt "$me-burner")
 kill -9 "$(half cresset-store)"
 until_said "store process runs" 2
-is "the death of the store process is said" "$(grep -c 'store process was killed by signal 9' "$tmp/log")" 1
+is "the death of the store process is logged" "$(grep -c 'store process was killed by signal 9' "$tmp/log")" 1
 is "… and nothing that was stored is lost or there twice" "$(burnt "$me-burner")" "$before"
 "$progs/burn" "$me-second" 2 >/dev/null &
 sleep 1
 kill -9 "$(half cresset-store)"
 wait $!
 until_stored "$me-second"
-near "what comes while it is away comes later" "$(burnt "$me-second")" 198 40
+near "data recorded meanwhile arrives later" "$(burnt "$me-second")" 198 40
 kill -9 "$(half cresset-collect)"
 until_said "collector runs" 2
 "$progs/burn" "$me-third" 2 >/dev/null
@@ -139,7 +139,7 @@ done
 end_always
 is "it ends" $status 0
 holds "… within 5 s (${stop_ms} ms)" [ "$stop_ms" -lt 5000 ]
-near "… with the last of what was recorded" "$(burnt "$me-last")" 99 25
+near "… with the last recorded data" "$(burnt "$me-last")" 99 25
 near "nothing is there more often than it was" "$(burnt "$me-fourth")" 594 120
 is "… no point of a metric either" "$(ask "SELECT count(*) FROM (SELECT 1 FROM metrics GROUP BY series, time HAVING count(*) > 1)")" 0
 holds "no half is left" test -z "$(pgrep -f "cresset up -v --data $data")"
@@ -149,18 +149,18 @@ up
 is "after the next start the data is still there" "$(burnt "$me-burner")" "$sum"
 kill -HUP "$always"
 sleep 0.2
-holds "SIGHUP is no reason to end" kill -0 "$always"
+holds "SIGHUP does not end it" kill -0 "$always"
 end_always INT
-is "Ctrl-C ends it, too" $status 0
+is "Ctrl-C ends it as well" $status 0
 
 chown -R root "$data"
 "$cresset" up --data "$data" --listen none 2>"$tmp/err"
 is "a directory of root's with something in it is not taken" $? 7
-holds "… and it says what to do" grep -Eq "chown -R [0-9]+:[0-9]+ $data" "$tmp/err"
+holds "… and it suggests a remedy" grep -Eq "chown -R [0-9]+:[0-9]+ $data" "$tmp/err"
 if command -v setpriv >/dev/null; then
 	setpriv --reuid 65534 --clear-groups "$cresset" up --data "$tmp/other" 2>"$tmp/err"
 	is "without root it ends" $? 3
-	holds "… and says what is missing" grep -q "missing: CAP_BPF CAP_PERFMON" "$tmp/err"
+	holds "… and lists missing capabilities" grep -q "missing: CAP_BPF CAP_PERFMON" "$tmp/err"
 else
 	skip "without root it ends" "no setpriv here"
 fi
@@ -174,15 +174,15 @@ if mkdir "$tmp/disk" && mount -t tmpfs -o size=16m tmpfs "$tmp/disk" 2>/dev/null
 	always=$!
 	pids+=("$always")
 	until_said "started again in 2 s"
-	holds "a full disk is said" grep -q "No space left on device" "$tmp/log"
+	holds "a full disk is logged" grep -q "No space left on device" "$tmp/log"
 	rm "$tmp/disk/filler"
 	until_said "recording this machine"
 	"$progs/burn" "$me-roomy" 2 >/dev/null
 	until_stored "$me-roomy"
-	near "… and when there is room it records" "$(burnt "$me-roomy")" 198 60
+	near "… and with free space it records" "$(burnt "$me-roomy")" 198 60
 	end_always
 	is "it ends well" $status 0
 else
-	skip "a full disk is said" "mounting one is refused here"
+	skip "a full disk is logged" "mounting one is refused here"
 fi
 finish

@@ -55,24 +55,24 @@ NOTIFY_SOCKET=$socket "$cresset" up -v --config "$conf" 2>"$tmp/log" &
 up=$!
 pids+=("$up")
 holds "it runs by the file" said "collector runs"
-holds "it says where to look" said "look at it:  http://127.0.0.1:"
+holds "it logs the address" said "look at it:  http://127.0.0.1:"
 for _ in $(seq 1200); do grep -q READY=1 "$tmp/notified" && break; sleep 0.05; done
-is "the init system is told once that it is ready" "$(cat "$tmp/notified")" "READY=1"
+is "the init system is notified once that it is ready" "$(cat "$tmp/notified")" "READY=1"
 
 "$progs/burn" $$_dropped 3 >/dev/null &
 "$progs/burn" $$_one 3 >/dev/null
 wait $!
 holds "a program is stored, with a label that a rule made" until_stored role first-one 100
-is "what a rule drops is not" "$(samples_of comm $$_dropped)" 0
-holds "… and it is said that samples were dropped" said "left out by --only, --exclude or relabel rules: [0-9]"
+is "dropped series are absent" "$(samples_of comm $$_dropped)" 0
+holds "… and the log has the number of dropped samples" said "excluded by --only, --exclude or relabel rules: [0-9]"
 
 rules "$$_dropped|(" broken
 kill -HUP "$up"
-holds "a mistake is said" said "$conf:6"
-holds "… and changes nothing" said "what was there before stays"
+holds "an error is logged" said "$conf:6"
+holds "… and changes nothing" said "keeping the previous configuration"
 rules "$$_two" second 47
 kill -HUP "$up"
-holds "what has changed is said" said "relabel has changed: the collector begins again"
+holds "changes are logged" said "relabel changed: restarting the collector"
 for _ in $(seq 1200); do [ "$(grep -c 'collector runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
 keeper=$(pgrep -P "$up" -x cresset-store)
 "$progs/burn" $$_two 2 >/dev/null &
@@ -81,20 +81,20 @@ wait $!
 holds "the new rules are in force" until_stored role second-three 50
 is "… also the one that drops" "$(samples_of comm $$_two)" 0
 near "… and the new rate" "$(samples_of role second-three)" 141 50
-is "the store process went on" "$(pgrep -P "$up" -x cresset-store)" "$keeper"
+is "the store process continued" "$(pgrep -P "$up" -x cresset-store)" "$keeper"
 is "nothing was killed" "$(grep -cE 'killed|has ended' "$tmp/log")" 0
 
 echo 'retention: 2d' >>"$conf"
 kill -HUP "$up"
-holds "a key of the store process" said "retention has changed: the store process begins again"
+holds "a key of the store process" said "retention changed: restarting the store process"
 for _ in $(seq 1200); do [ "$(grep -c 'store process runs' "$tmp/log")" = 2 ] && break; sleep 0.05; done
 "$progs/burn" $$_four 2 >/dev/null
-holds "it goes on with what is recorded" until_stored role second-four 30
+holds "it continues with the recorded data" until_stored role second-four 30
 # Samples that a busy machine keeps the collector from taking in time are not lost on the way.
 is "nothing was lost on the way" "$(grep lost "$tmp/log" | grep -vc 'ring buffer full')" 0
 kill -TERM "$up"
 wait "$up"
 is "it ends" $? 0
 has_stopping=$(grep -c STOPPING=1 "$tmp/notified")
-is "… and says so" "$has_stopping" 1
+is "… and logs this" "$has_stopping" 1
 finish

@@ -17,14 +17,14 @@ says() { # NAME TEXT
 }
 holds_not up --data "$tmp/closed/below/data" --listen none
 is "a directory below one that does not let the store's user in" $status 7
-says "… names both, and who" ", as whom the store process runs, cannot enter $tmp/closed: Permission denied"
+says "… names both, and who" ", the user of the store process, cannot enter $tmp/closed: Permission denied"
 says "… and what to do" "chmod o+x $tmp/closed"
 (cd "$tmp/closed/below" && holds_not up --data other --listen none; exit $status)
 is "… also by a relative path" $? 7
-says "… which is said whole" "$tmp/closed/below/other: user"
+says "… which is logged completely" "$tmp/closed/below/other: user"
 holds_not agent --server http://127.0.0.1:9 --spool "$tmp/closed/spool"
 is "a spool" $status 7
-says "… of the sending process" ", as whom the sending process runs, cannot enter $tmp/closed"
+says "… of the sending process" ", the user of the sending process, cannot enter $tmp/closed"
 chown 64001:64001 "$tmp/locked"
 chmod 500 "$tmp/locked"
 holds_not up --data "$tmp/locked" --listen none
@@ -41,9 +41,9 @@ is "a directory that others may enter" $status 7
 says "… names the mode" "$tmp/open: is open to other users (mode 0755)"
 says "… and what to do" "chmod o= $tmp/open"
 holds_not up --data "$tmp/open" --listen none --data-force foreign
-is "… is another question than whose it is" $status 7
+is "… is independent of the owner" $status 7
 holds_not up --data "$tmp/locked" --listen none --data-force foreign
 is "a directory that its owner may not write to" $status 7
-says "… says so" "user 64001, as whom the store process runs, cannot write to $tmp/locked: Permission denied"
+says "… logs this" "user 64001, the user of the store process, cannot write to $tmp/locked: Permission denied"
 says "… and what to do" "chmod u+rwx $tmp/locked"
 finish

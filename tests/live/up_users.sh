@@ -28,18 +28,18 @@ is "root, sudo's caller, and others" "$(status_of 0) $(status_of 64003) $(status
 store=$(half cresset-store)
 kill -HUP "$always"
 until_said "the configuration is unchanged"
-is "nothing begins again while the group is as it was" "$(half cresset-store)" "$store"
+is "nothing restarts while the group is unchanged" "$(half cresset-store)" "$store"
 members joiner
 kill -HUP "$always"
 until_said "look at it" 2
 where
-holds "SIGHUP reads the group, and says so" grep -q "other users may ask now" "$tmp/log"
-is "a user who has joined it is let in" "$(status_of 64002) $(status_of 64003)" "200 200"
+holds "SIGHUP reads the group, and logs it" grep -q "other users have access now" "$tmp/log"
+is "a user who has joined it has access" "$(status_of 64002) $(status_of 64003)" "200 200"
 members ""
 kill -HUP "$always"
 until_said "look at it" 3
 where
-is "who has left it is not any more" "$(status_of 64002) $(status_of 64003)" "403 200"
+is "a user who has left it has no access" "$(status_of 64002) $(status_of 64003)" "403 200"
 end_always
 is "it ends well" "$status" 0
 finish

@@ -40,12 +40,12 @@ before=$(burnt "$me-first")
 
 kill -9 "$server"
 wait "$server" 2>/dev/null
-until_said "wait in the spool"
+until_said "batches in the spool"
 "$progs/burn" "$me-second" 2 >/dev/null
 begin_server
-until_said "takes batches again"
+until_said "accepts batches again"
 until_stored "$me-second"
-is_burnt "what was recorded while the server was away arrives" "$me-second" 2
+is_burnt "data recorded without the server arrives" "$me-second" 2
 is "… and nothing arrives twice" "$(burnt "$me-first")" "$before"
 is "… nor is a batch missing" "$(ask debug/ingest | jq -c '.senders[0] | [.missing, .rejected]')" "[0,0]"
 end_always

@@ -28,6 +28,6 @@ is "… in the other directory" "$(jq -r '.rows[] | select(.function == "w_a") |
 is "… strictly they are two" $? 10
 "$cresset" diff "$tmp/old.cresset" "$tmp/bare.cresset" --json --top 0 --fail-on 20 >"$tmp/out.json"
 is "stripped: nothing grew by 20 points" $? 0
-is "… what has no name is one function" "$(matched '[no names]')" "no-names true true"
-is "… its names are those of the older side" "$(matched w_a)" ""
+is "… all unnamed code is one function" "$(matched '[no names]')" "no-names true true"
+is "… its names come from the older side" "$(matched w_a)" ""
 finish

@@ -16,14 +16,14 @@ for mode in poll nanosleep cond spin; do
 done
 begin poll --malloc 2
 for _ in $(seq 4); do inject; done
-is "allocations in other threads: it goes on as before" "$(asked)" "4 attached, ok"
+is "allocations in other threads: it continues as before" "$(asked)" "4 attached, ok"
 ended
 is "allocations in other threads: it ends well" $? 0
 
 begin poll
 printf 'no library' >"$tmp/text.so"
 "$cresset" gpu attach "$target" --library "$tmp/text.so" --force young,no-library >"$tmp/out" 2>"$tmp/err"
-is "a file that is no library: refused" $? 6
+is "an invalid library: refused" $? 6
 holds "… in words" grep -q '^cresset: error: .*text.so' "$tmp/err"
 is "… and nothing has changed" "$(asked)" "0 attached, ok"
 "$cresset" gpu attach "$target" --force young >"$tmp/out" 2>"$tmp/err"

@@ -14,9 +14,9 @@ is_exact "from start to end" "$tmp/all.cresset"
 holds "from start to end: all of it has an exact stack" grep -q 'exact stack, 0 ns by estimate, 0 ns without a stack$' "$tmp/err"
 holds "from start to end: nothing was lost" grep -q ' 0 lost ' "$tmp/err"
 is "from start to end: the library's own frames are none of the program's" "$(folded "$tmp/all.cresset" gpu-time | grep -c launch_probe)" 0
-is "… nor those of what calls it: a launch ends in what was called" \
+is "… nor those of its callers: a launch ends in the called function" \
 	"$(folded "$tmp/all.cresset" gpu-time | awk '{ sub(/ [0-9]+$/, ""); n = split($0, f, ";"); while (f[n] != "-") n--; print f[n - 1] }' | sort -u | tr '\n' ' ')" \
 	"cuGraphLaunch_body cuLaunchKernel_body cuMemcpyHtoDAsync_v2_body "
-is "from start to end: devices and streams are told apart" \
+is "from start to end: devices and streams are distinguished" \
 	"$("$cresset" sql --data "$tmp/all.cresset" "SELECT count(*) FROM series WHERE type = 'gpu-time'" --format csv | tail -1)" 4
 finish

@@ -32,7 +32,7 @@ holds "… and has lost nothing" grep -Eq '(^|[^0-9,])0 lost|lost 0' "$tmp/begin
 begin "$tmp/small.folded" -F 1000 --buffer 4096 -p "$lossy"
 burn_stopped
 end
-is "losses alone are no failure" $? 0
+is "losses alone are not a failure" $? 0
 lost=$(sed -nE 's/.*(^|[^0-9,])([0-9,]+) lost.*/\2/p; s/.*lost ([0-9,]+).*/\1/p' "$tmp/begin.err" | head -n 1 | tr -d ,)
 holds "losses are counted ($lost)" test "${lost:-0}" -ge 1000
 holds "… with their reason" grep -q 'ring buffer full' "$tmp/begin.err"
@@ -42,7 +42,7 @@ burn_stopped
 end
 is "more losses than --max-lost" $? 9
 "$cresset" report --json "$tmp/small.cresset" >"$tmp/report.json"
-holds "a recording keeps what it has lost" test "$(jq '[.. | .ring_full? // empty] | add // 0' "$tmp/report.json")" -gt 0
+holds "a recording contains its losses" test "$(jq '[.. | .ring_full? // empty] | add // 0' "$tmp/report.json")" -gt 0
 kill "$lossy"
 
 # --- refusals

@@ -28,7 +28,7 @@ burner -Wl,--build-id=$id -o "$tmp/two" "$given/same-build-id-2.c"
 "$cresset" record --no-progress -F 499 -o "$tmp/both.folded" -- sh -c "$tmp/one 1; $tmp/two 1" 2>"$tmp/err"
 is "one build id: the names of the first" "$(of_comm one <"$tmp/both.folded")" "parse_request write_reply"
 is "… and of the second" "$(of_comm two <"$tmp/both.folded")" "check_auth parse_request write_reply"
-is "… it is said once, by name" "$(grep -c "$tmp/two has the build id of $tmp/one" "$tmp/err")" 1
+is "… it is reported once, by name" "$(grep -c "$tmp/two has the build id of $tmp/one" "$tmp/err")" 1
 "$cresset" record --no-progress -F 499 -o "$tmp/one.cresset" -- "$tmp/one" 1 2>/dev/null
 "$cresset" record --no-progress -F 499 -o "$tmp/two.cresset" -- "$tmp/two" 1 2>/dev/null
 "$cresset" -q convert "$tmp/one.cresset" "$tmp/two.cresset" -o "$tmp/merged.folded" 2>/dev/null
@@ -38,7 +38,7 @@ for i in 1 2; do burner -Wl,--build-id=0x000000000000000000000000000000000000000
 "$cresset" record --no-progress -F 499 -o "$tmp/zero.folded" -- sh -c "$tmp/zero1 1; $tmp/zero2 1" 2>"$tmp/err"
 is "ids of zeros are none: the first" "$(of_comm zero1 <"$tmp/zero.folded")" "parse_request write_reply"
 is "… and the second" "$(of_comm zero2 <"$tmp/zero.folded")" "check_auth parse_request write_reply"
-is "… nothing is said" "$(grep -c "build id" "$tmp/err")" 0
+is "… nothing is reported" "$(grep -c "build id" "$tmp/err")" 0
 
 # --- a stripped library with an exported symbol of size 0, and other code behind it
 gcc -O1 -shared -fPIC -s -o "$tmp/libsizeless.so" "$given/sizeless-dynsym-lib.c" -Wl,--unresolved-symbols=ignore-all
@@ -49,7 +49,7 @@ holds "… which has addresses" grep -q 'libsizeless.so+0x' "$tmp/sizeless.folde
 
 # --- a perf map of an earlier process of this pid, or from before an exec
 jit_names() { grep -ohE '(name_of_a_dead_process|before_exec|after_exec|\[anon\])' "$1" | sort | uniq -c | awk '{ print $2 }' | xargs; }
-counted() { grep -c "frames of code made at run time whose perf map or jitdump was given up" "$tmp/err"; }
+counted() { grep -c "frames of generated code without a name: perf map or jitdump unreadable" "$tmp/err"; }
 burner -o "$tmp/stale" "$given/stale-perf-map.c" 2>/dev/null
 "$cresset" record --no-progress -F 499 -o "$tmp/stale.folded" -- "$tmp/stale" stale 1 2>"$tmp/err"
 is "a map older than the process is not used" "$(jit_names "$tmp/stale.folded")" "[anon]"

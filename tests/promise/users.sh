@@ -29,7 +29,7 @@ begin_always up --data "$tmp/data" --listen 127.0.0.1:0
 until_said "look at it"
 url=$(sed -n 's/.*look at it: *//p' "$tmp/log" | tail -1)
 "$progs/burn" "$me-root" 1 >/dev/null
-is "root is answered" "$(curl -s -m 60 -o /dev/null -w '%{http_code}' "${url}api/v1/types")" 200
+is "root has access" "$(curl -s -m 60 -o /dev/null -w '%{http_code}' "${url}api/v1/types")" 200
 is "another user is not" "$(as curl -s -m 60 -o /dev/null -w '%{http_code}' "${url}api/v1/types")" 403
 is "… nor reads a file of the store" "$(as find "$tmp/data" -type f 2>/dev/null)" ""
 for half in collect store; do

@@ -78,7 +78,7 @@ is "${CYCLES:-1000} cycles of detaching and attaching: each as it should" $wrong
 is "…descriptors, mappings and threads have not grown after the first, detached nor attached" $grown 0
 echo "# descriptors, mappings, threads: detached $off, attached $on"
 echo go >&3
-holds "…and the program goes on" played "done" 1
+holds "…and the program continues" played "done" 1
 begin_record() {
 	"$cresset" record --no-progress -e gpu-time -p "$target" -o "$tmp/x.cresset" 2>"$tmp/errors" &
 	recorder=$!
@@ -90,7 +90,7 @@ echo go >&3
 played "done" 2
 kill -INT $recorder
 wait $recorder
-is "…and what it does is seen as before" "$("$cresset" convert "$tmp/x.cresset" -q --type gpu-time --unit ns -o - --format folded | awk '{ n += $NF } END { print n }')" \
+is "…and its activity is seen as before" "$("$cresset" convert "$tmp/x.cresset" -q --type gpu-time --unit ns -o - --format folded | awk '{ n += $NF } END { print n }')" \
 	$((2 * 1000 * 1500))
 exec 3>&-
 wait "$target"

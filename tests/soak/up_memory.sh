@@ -19,7 +19,7 @@ for _ in $(seq 200); do
 	[ -n "$url" ] && break
 	sleep 0.1
 done
-is "it answers" "$(curl -s -o /dev/null -w '%{http_code}' "${url}readyz")" 200
+is "it responds" "$(curl -s -o /dev/null -w '%{http_code}' "${url}readyz")" 200
 
 # Threads, files and names that were never there before.
 churn() {
@@ -55,7 +55,7 @@ for part in "collector 2" "store 3"; do
 done
 holds "the collector's memory is flat" test $(($(of 2 3 4 .5) - $(of 2 1 2 .5))) -le 1024
 holds "the store process's is" test $(($(of 3 3 4 .5) - $(of 3 1 2 .5))) -le 4096
-holds "the collector has at most 12 MB, but for moments" test "$(of 2 0 4 .9)" -le 11718
+holds "the collector has at most 12 MB, except for moments" test "$(of 2 0 4 .9)" -le 11718
 holds "both have at most 72 MB" test $(($(of 2 0 4 1) + $(of 3 0 4 1))) -le 70312
 kill -INT "$up"
 wait "$up"

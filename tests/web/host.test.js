@@ -35,7 +35,7 @@ const captions = (page) =>
 
 on('all hosts are added up', ALL, async (page) => {
 	assert.deepStrictEqual(await captions(page), [
-		['CPUs busy', '1.5 on average, 2 at most, of 8'],
+		['CPU in use', '1.5 on average, 2 at most, of 8'],
 		['Runnable threads', '4 on average, 4 at most'],
 		['Memory in use', '3.22 GB on average, 3.22 GB at most, of 17.2 GB'],
 		['GPUs busy', '0: 25.0 % on average, 25.0 % at most; 1: 75.0 % on average, 75.0 % at most'],
@@ -97,7 +97,7 @@ on('each GPU is a line of its own', ALL, async (page) => {
 on('a host without GPUs has no strips of them', ALL + '&q=' + encodeURIComponent('cpu{host="h1"}'), async (page) => {
 	assert.deepStrictEqual(
 		(await captions(page)).map((c) => c[0]),
-		['CPUs busy', 'Runnable threads', 'Memory in use']
+		['CPU in use', 'Runnable threads', 'Memory in use']
 	);
 });
 on('lines follow the window', ALL, async (page) => {

@@ -237,7 +237,7 @@ function below(prefix, url) {
 test('below a path of a proxy', async () => {
 	const proxy = await below('/tools/cresset/', real.url),
 		page = await open(browser, proxy.url, 'explore?by=comm');
-	await page.click('#routes a >> text=Targets');
+	await page.click('#routes a >> text=Status');
 	await page.waitForSelector('.card');
 	assert.strictEqual(new URL(await address(page)).pathname, '/tools/cresset/targets');
 	await page.reload();
@@ -260,6 +260,6 @@ test('a collector that does not answer is said on every screen', async () => {
 	assert.strictEqual(await page.isVisible('#silent'), false);
 	await page.reload();
 	await page.waitForSelector('#silent', { state: 'visible' });
-	assert.match(await page.innerText('#silent'), /^Not recording since .*: the collector does not answer\.$/);
+	assert.match(await page.innerText('#silent'), /^Not recording since .*: the collector does not respond\.$/);
 	await page.context().close();
 });

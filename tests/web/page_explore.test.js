@@ -57,7 +57,7 @@ on('dragging chooses a part, and totals are those of the API', '', async (page, 
 	await after(page, () => page.goBack());
 	assert.match(await total(page), /22\.[23] s/);
 	await after(page, () => page.goForward());
-	await after(page, () => page.click('text=Whole range'));
+	await after(page, () => page.click('text=Clear selection'));
 	assert.strictEqual(await page.locator('.range .pick').count(), 0);
 });
 on('a part is chosen by keyboard alone', '', async (page, { get }) => {

@@ -67,12 +67,12 @@ async function menu(page, entry, ...names) {
 /* --- the menu of a frame --- */
 
 on('waits', 'menu: no stacks with it, and it alone hidden', '', async (page, { get }) => {
-	await after(page, () => menu(page, 'No stacks with this', 'main', 'poll'));
+	await after(page, () => menu(page, 'Exclude stacks with', 'main', 'poll'));
 	assert.strictEqual((await state(page)).f, '-s.fn~^poll$');
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get, param('ignore', '^poll$'))).total));
 	await after(page, () => page.goBack());
 	assert.strictEqual(await page.locator('.chip.filter').count(), 0);
-	await after(page, () => menu(page, 'Hide this function', 'main', 'poll'));
+	await after(page, () => menu(page, 'Collapse into caller', 'main', 'poll'));
 	const answer = await top(get, param('hide', '^poll$'));
 	assert.strictEqual(await shownSeconds(page), seconds(answer.total));
 	assert.deepStrictEqual(await names(page), functions(answer));
@@ -85,7 +85,7 @@ on('waits', 'menu: without the frames of a binary', '', async (page, { get }) =>
 	assert.ok(functions(answer).length > 0 && functions(answer).every((name) => name.startsWith('[')));
 });
 on('mixed', 'menu: without the kernel, and without recursion', '?q=samples', async (page, { get }) => {
-	await after(page, () => menu(page, 'Without the kernel', 'a'));
+	await after(page, () => menu(page, 'Hide kernel frames', 'a'));
 	const answer = await top(get, param('hide', 'kind:^kernel$'), 'samples');
 	assert.deepStrictEqual(await names(page), functions(answer));
 	assert.deepStrictEqual(functions(answer), ['a', 'b', 'c']);
@@ -306,10 +306,7 @@ on('empty', 'nothing: no data at all; then there is', '', async (page, { url }) 
 	page.trouble = page.trouble.filter((t) => !/400/.test(t)); /* the browser notes each answer that is an error */
 });
 on('waits', 'nothing: a type that nobody recorded', '?q=off-cpu', async (page, { get }) => {
-	assert.match(
-		await page.textContent('.trouble'),
-		/No data of type off-cpu was recorded here.*cresset up -e off-cpu/
-	);
+	assert.match(await page.textContent('.trouble'), /No data of type off-cpu\..*cresset up -e off-cpu/);
 	await after(page, () => page.click('.trouble button >> text=wall'));
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
 	assert.strictEqual(await page.isVisible('.trouble'), false);
@@ -343,7 +340,7 @@ on(
 		await page.waitForSelector('.notice');
 		assert.match(await clipboard(page), /the disk is gone\nplug it in\n500 EIO\nhttp/);
 		await page.unroute('**/api/v1/top?**');
-		await after(page, () => page.click('text=Try again'));
+		await after(page, () => page.click('text=Retry'));
 		assert.strictEqual(await page.isVisible('.trouble'), false);
 		assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
 		page.trouble = page.trouble.filter((t) => !/500/.test(t)); /* the browser notes each answer that is an error */

@@ -65,7 +65,7 @@ on('files of every kind have the total that report says', 'import', async (page)
 		assert.strictEqual(await total(page), report(file), file);
 	}
 	assert.strictEqual(await page.title(), 'simple.json · cresset');
-	await page.click('#routes a >> text=Targets');
+	await page.click('#routes a >> text=Status');
 	await page.waitForSelector('.card');
 	assert.strictEqual(await page.locator('link[href*="report.css"]').count(), 0, 'its style goes with it');
 });
@@ -83,7 +83,7 @@ for (const [screen, where] of [
 	['Explore', ''],
 	['Timeline', 'timeline'],
 	['Compare', 'compare'],
-	['Targets', 'targets'],
+	['Status', 'targets'],
 	['Import', 'import']
 ])
 	on(`a file that is dropped on ${screen} is shown`, where, async (page) => {

@@ -89,7 +89,7 @@ test('a link has times, a live link has none', async () => {
 test('another screen lets go of the stream', async () => {
 	const page = await open(browser, server.url, '');
 	await page.waitForFunction(() => document.body.dataset.leads === 'stream');
-	await page.click('#routes a >> text=Targets');
+	await page.click('#routes a >> text=Status');
 	await page.waitForFunction(() => document.body.dataset.leads === '');
 	await page.context().close();
 });

@@ -365,7 +365,7 @@ viewing('by keyboard alone', 'both.html', async (page) => {
 	assert.ok(await page.isVisible('dialog'));
 	await page.keyboard.press('Escape');
 	await page.keyboard.press('e');
-	assert.strictEqual(await page.evaluate(() => document.activeElement?.textContent), 'SVG picture');
+	assert.strictEqual(await page.evaluate(() => document.activeElement?.textContent), 'SVG image');
 	await page.keyboard.press('Escape');
 	await page.keyboard.press('D');
 	assert.strictEqual(await page.$eval('html', (e) => e.dataset.theme), 'dark');

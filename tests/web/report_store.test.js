@@ -116,7 +116,7 @@ test('of a recording that knows no clock a part counts from its start', () =>
 test('without a timeline it says why, and tells idle times of readings', () =>
 	report('old.html', async (page) => {
 		assert.deepStrictEqual(await notes(page), [
-			'exact times are kept of the last hours only: the page has no timeline; ask for less, or later, time'
+			'exact times exist for the last hours only: the page has no timeline; select a shorter or later range'
 		]);
 		assert.strictEqual(await page.locator('.rp-strips').count(), 0);
 		assert.strictEqual(await page.locator('.rp-head .rp-note').isVisible(), true);
@@ -134,10 +134,7 @@ test('without anything that tells idle times it says that, too', () =>
 		assert.strictEqual(await page.locator('text=Why was the GPU idle?').count(), 0);
 		const list = await notes(page);
 		assert.strictEqual(list.length, 2);
-		assert.match(
-			list[1],
-			/^what ran on GPUs is known as sums over time only: the page does not tell why GPUs were idle/
-		);
+		assert.match(list[1], /^GPU work is known as sums over time only: the page does not show why GPUs were idle/);
 	}));
 for (const [name, how] of [
 	['1280', {}],

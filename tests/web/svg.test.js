@@ -372,7 +372,7 @@ test('an address finds the frame again in another picture of the same program', 
 	});
 	const without = draw(dir, 'without', 'a;b 1\n');
 	await open(without, { hash: address }, async (page) => {
-		assert.match(await text(page, '.line'), /not in this picture/);
+		assert.match(await text(page, '.line'), /not in this graph/);
 		close((await frame(page, 'b')).width, 1180, 'all is shown');
 	});
 	await open(picture, { hash: '#z=%&s=%E0%A4%A&i=7&&=' }, async (page) => {

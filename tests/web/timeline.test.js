@@ -154,7 +154,7 @@ test('parts of a range are those parts', async () => {
 	);
 	for (const [bad, why] of [
 		['x', /is not a range of time/],
-		[part(10, 5), /ends before it begins/],
+		[part(10, 5), /ends before it starts/],
 		[`${part(0, 10)},${part(5, 20)}`, /must not overlap/],
 		[
 			Array(65)
@@ -171,7 +171,7 @@ test('parts of a range are those parts', async () => {
 paging('strips and lanes are there, under one axis', `q=cpu&${span}`, async (page) => {
 	assert.deepStrictEqual(
 		await page.$$eval('.tl-strip .tl-name span:first-child', (l) => l.map((e) => e.textContent)),
-		['CPUs busy', 'Run queue']
+		['CPU in use', 'Run queue']
 	);
 	assert.deepStrictEqual(await page.$$eval('.tl-who', (l) => l.map((e) => e.textContent)), [
 		'spin 501',
@@ -330,10 +330,10 @@ paging('keys and the wheel move and zoom', `q=cpu&${span}`, async (page) => {
 paging('why was the CPU idle: what ran then', `q=cpu&${span}`, async (page) => {
 	assert.strictEqual(await page.inputValue('.tl-why input'), '0.5');
 	await page.click('.tl-why button');
-	await page.waitForFunction(() => /CPUs busy below/.test(document.querySelector('.tl-sum').textContent));
+	await page.waitForFunction(() => /CPU in use below/.test(document.querySelector('.tl-sum').textContent));
 	assert.match(
 		await sums(page),
-		/CPUs busy below 0\.5 CPUs: 1 interval, 3 min 0 s .* compared with 2 intervals, 7 min/
+		/CPU in use below 0\.5 CPUs: 1 interval, 3 min 0 s .* compared with 2 intervals, 7 min/
 	);
 	const answer = await ask(
 		`diff?a=cpu&norm=rate&afrom=${at(0)}&ato=${at(LENGTH)}&awithin=${at(0)}..${at(IDLE)},${at(IDLE_END)}..${at(LENGTH)}` +

@@ -299,7 +299,7 @@ test('what cannot be asked is said', async () => {
 	for (const [query, word] of [
 		['px=10&zoom=12', /zoom: a path has 12 hex digits/],
 		['px=10&zoom=0123456789AB', /hex digits/],
-		['zoom=0123456789ab', /zoom: without px/],
+		['zoom=0123456789ab', /zoom needs px/],
 		['px=10000001', /px/],
 		['inverted=yes', /inverted/]
 	]) {

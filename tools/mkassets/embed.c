@@ -1,3 +1,4 @@
+/* Writes the embedded files: as C arrays, or as an assembler file with a table of paths. */
 #include "embed.h"
 
 #include "base/asset.h"

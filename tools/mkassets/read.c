@@ -1,3 +1,4 @@
+/* Reads and writes whole files, and reports errors with their path. */
 #include "read.h"
 
 #include <stdio.h>

@@ -34,7 +34,7 @@ const SCREENS = {
 	explore: ['Explore', async () => explore],
 	timeline: ['Timeline', () => import('./timeline.js')],
 	compare: ['Compare', () => import('./compare.js')],
-	targets: ['Targets', () => import('./targets.js')],
+	targets: ['Status', () => import('./targets.js')],
 	import: ['Import', () => import('../report/import.js')]
 };
 /* Kept when the user changes the screen. */
@@ -165,7 +165,7 @@ function fail(e) {
 			{ class: 'trouble', role: 'alert' },
 			el('p', {}, e.message),
 			e.hint && el('pre', {}, e.hint),
-			button('Try again', () => location.reload())
+			button('Retry', () => location.reload())
 		)
 	);
 }
@@ -271,12 +271,12 @@ function take(list) {
 	app.types = profiles.map((t) => ({ ...t, type: names.get(t.type) > 1 ? `${t.type}:${t.sample_type}` : t.type }));
 	app.metrics = list.filter(isMetric);
 }
-/** Says on every screen that the collector does not answer. */
+/** Shows on every screen that the collector does not respond. */
 function saySilent() {
 	const since = app.status.collector?.silent_since;
 	$('silent').hidden = !since;
 	$('silent').textContent = since
-		? `Not recording since ${clock(Date.parse(since), 2 * 86400e3)}: the collector does not answer.`
+		? `Not recording since ${clock(Date.parse(since), 2 * 86400e3)}: the collector does not respond.`
 		: '';
 }
 async function watchCollector() {

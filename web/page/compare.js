@@ -166,7 +166,7 @@ class Compare {
 			pick: (span) => span && this.pick(span)
 		});
 		this.flame = new Flame(flameHost, {
-			label: 'Difference of A and B as a flame graph. Arrow keys move, Enter zooms, Escape shows everything.'
+			label: 'Difference of A and B as a flame graph. Arrow keys move, Enter zooms, Escape resets the zoom.'
 		});
 		this.flame.setMode('diff');
 		this.table = new Table(tableHost, { name: 'Functions', pick: (r) => this.mark(r), open: (r) => this.mark(r) });

@@ -65,7 +65,7 @@ class Explore {
 		this.title = el('h2');
 		this.text = el('span', { class: 'dim' });
 		this.liveChip = el('button', { type: 'button', class: 'live', hidden: true, onclick: () => this.live?.turn() });
-		this.whole = button('Whole range', () => this.pick(null), { hidden: true });
+		this.whole = button('Clear selection', () => this.pick(null), { hidden: true });
 		this.before = button('Compare with previous period', () => this.compare(), { hidden: true });
 		const steps = el(
 			'span',

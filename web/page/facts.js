@@ -34,7 +34,7 @@ export function facts(report, tree, missing) {
 	if (report.total !== all) chip(`filtered: ${share(report.total, all)} of all`, { class: 'chip filtered' });
 	if (report.truncated)
 		chip(`truncated ${share(report.truncated, all)}`, {
-			title: 'Stacks whose root was not found'
+			title: 'Stacks without their root frames'
 		});
 	const unnamed = nameless(report);
 	if (unnamed)

@@ -60,7 +60,7 @@ export class FlamePane {
 						minimap: n === 1,
 						legend: i === n - 1,
 						label:
-							`${name}. Arrow keys move between frames, Enter zooms, Escape shows everything, Shift+Enter ` +
+							`${name}. Arrow keys move between frames, Enter zooms, Escape resets the zoom, Shift+Enter ` +
 							`opens the menu.`
 					});
 				this.flames.push(flame);

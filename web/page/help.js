@@ -13,7 +13,7 @@ const SCREENS = {
 	compare:
 		'Two selections, A before and B after. Red is more in B, blue is less. With shares, each side counts as 100 %.',
 	targets: 'Senders, the cost of recording, losses, and unsymbolized binaries.',
-	import: 'Drop a file of any format that cresset reads. It is shown but not kept.'
+	import: 'Drop a file of any supported format. It is shown but not stored.'
 };
 /** @type {[group: string, keys: [keys: string, what: string][]][]} */
 const KEYS = [
@@ -77,13 +77,13 @@ const KEYS = [
 			['← → ↑ ↓', 'sibling, parent, heaviest child'],
 			['Enter', 'zoom in'],
 			['Shift Enter', 'menu'],
-			['+ −', 'wider, narrower'],
+			['+ −', 'zoom in, out'],
 			['Esc 0', 'reset zoom']
 		]
 	]
 ];
 const READING = [
-	'The width of a box is the total of a function: its own samples and those of its callees, which are below ' +
+	'The width of a box is the total of a function: its own samples and those of its callees below ' +
 		'it. The order from left to right has no meaning.',
 	'Percentages are shares of the current view and of everything. A search does not change them; a filter ' +
 		'shows how much is left.',

@@ -11,7 +11,7 @@ import { conditions, splitSelector } from './selector.js';
  * @type {Row[]}
  */
 const HOST = [
-	{ name: 'CPUs busy', metric: 'system_cpu_busy', of: 'system_cpu_logical_count', unit: '' },
+	{ name: 'CPU in use', metric: 'system_cpu_busy', of: 'system_cpu_logical_count', unit: '' },
 	{ name: 'Runnable threads', metric: 'system_cpu_run_queue', unit: '' },
 	{
 		name: 'Memory in use',

@@ -54,19 +54,19 @@ function entries(panes, tree, node, flame) {
 	return /** @type {[string, () => void][]} */ (
 		[
 			['Zoom', () => flame.zoomTo(node)],
-			['Callers and callees (sandwich)', () => panes.open(name)],
+			['Callers and callees', () => panes.open(name)],
 			['Copy name', () => said('Name', name)],
 			['Copy stack as text', () => said('Stack', stackText(tree, node))],
 			['Copy folded stack', () => said('Stack', stackFolded(tree, node))],
-			['Only stacks with this function', () => filter('s', 'fn', name)],
-			['No stacks with this function', () => filter('-s', 'fn', name)],
-			['Hide this function', () => filter('-x', 'fn', name)],
+			['Focus on function', () => filter('s', 'fn', name)],
+			['Exclude stacks with function', () => filter('-s', 'fn', name)],
+			['Collapse into caller', () => filter('-x', 'fn', name)],
 			binary && [
 				`Hide frames of ${binary.split('/').at(-1)}`,
 				() => filter('-x', 'bin', binary.split('/').at(-1))
 			],
 			[app.state.rec ? 'Show recursion' : 'Collapse recursion', () => panes.press('rec')],
-			['Without the kernel', () => panes.kernel()],
+			['Hide kernel frames', () => panes.kernel()],
 			['Find in the timeline', () => app.go('timeline', { s: `/${exactly(name)}/` })]
 		].filter(Boolean)
 	);
@@ -83,7 +83,7 @@ export function act(panes, what) {
 	if (!flame || flame.focus <= 0) return;
 	const list = entries(panes, flame.tree, flame.focus, flame);
 	/** @type {[string, () => void]} */ (
-		list.find(([text]) => text === (what === 'hide' ? 'Hide this function' : 'Copy stack as text'))
+		list.find(([text]) => text === (what === 'hide' ? 'Collapse into caller' : 'Copy stack as text'))
 	)[1]();
 }
 

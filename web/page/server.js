@@ -11,7 +11,7 @@ export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
 export class Refusal extends Error {
 	/** @param {number} status @param {{code?: string, message?: string, hint?: string|null}} error */
 	constructor(status, error) {
-		super(error.message || `the server answered ${status}`);
+		super(error.message || `the server returned status ${status}`);
 		this.status = status;
 		this.code = error.code || '';
 		this.hint = error.hint || '';

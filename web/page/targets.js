@@ -129,7 +129,7 @@ class Targets {
 						{ class: 'trouble', role: 'alert' },
 						/** @type {Error} */ (e).message,
 						' ',
-						button('Try again', () => this.load())
+						button('Retry', () => this.load())
 					)
 				);
 		}
@@ -239,7 +239,7 @@ class Targets {
 							el('tbody', {}, ...rows.map(line))
 						)
 					)
-				: el('p', { class: 'good' }, 'All frames have names.')
+				: el('p', { class: 'good' }, 'All frames are symbolized.')
 		);
 	}
 	/** @param {any[]} list */
@@ -394,10 +394,10 @@ function lossCard({ refused, kept, missing }, m) {
 	const n = (/** @type {string} */ name) => m[name] || 0,
 		lost = /** @type {[string, number][]} */ ([
 			['late rows', n('cresset_store_late_rows_total')],
-			['damaged rows and blocks', (kept?.bad_rows || 0) + (kept?.bad_blocks || 0)],
+			['corrupt rows and blocks', (kept?.bad_rows || 0) + (kept?.bad_blocks || 0)],
 			['rejected samples and points', n('cresset_ingest_rejected_total')],
 			['missing batches', n('cresset_ingest_missing_batches')],
-			['series folded into [other]', kept?.folded_series || 0],
+			['series merged into [other]', kept?.folded_series || 0],
 			['exact rows dropped to save memory', n('cresset_store_hot_dropped_rows_total')]
 		]);
 	const limits = Object.entries(refused).filter(([, v]) => v);

@@ -55,7 +55,7 @@ async function drawThread(host, app, question, signal) {
 		flame = new Flame(box, {
 			order: 'time',
 			minimap: false,
-			label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+			label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape resets the zoom.'
 		});
 		charts.set(host, flame);
 	}

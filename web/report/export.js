@@ -134,7 +134,7 @@ export function pngBlob(t, mode, zoom, heading) {
 		if (b.label) ctx.fillText(b.label, b.x + 3, b.y + PICTURE_HEAD + 12.5);
 	}
 	return new Promise((resolve, reject) =>
-		canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the picture is too large'))), 'image/png')
+		canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error('the image is too large'))), 'image/png')
 	);
 }
 
@@ -152,10 +152,10 @@ async function gzip(bytes) {
 /** By ending. @type {{[ending: string]: {words: string, make: (t: Tree, view: ExportView) => Promise<Blob>|Blob}}} */
 export const EXPORTS = {
 	svg: {
-		words: 'SVG picture',
+		words: 'SVG image',
 		make: (t, v) => new Blob([svgText(t, v.mode, v.zoom, v.heading)], { type: 'image/svg+xml' })
 	},
-	png: { words: 'PNG picture', make: (t, v) => pngBlob(t, v.mode, v.zoom, v.heading) },
+	png: { words: 'PNG image', make: (t, v) => pngBlob(t, v.mode, v.zoom, v.heading) },
 	'pb.gz': { words: 'pprof', make: (t, v) => gzip(pprofBytes(t, v)) },
 	folded: { words: 'folded stacks', make: (t) => new Blob([foldedText(t)], { type: 'text/plain' }) }
 };

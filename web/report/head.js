@@ -23,7 +23,7 @@ export function titleOfReport(report) {
 	const { meta, types } = report.header,
 		older = types[0].older;
 	const name = plain(meta.command || meta.host || 'A profile');
-	return older ? `${name}: what changed` : name;
+	return older ? `${name}: changes` : name;
 }
 /** @param {Report} report */
 function facts(report) {
@@ -71,7 +71,7 @@ function chips(report, type) {
 		);
 	if (type.truncated)
 		list.push(
-			el('span', { class: 'rp-chip', title: 'stacks whose root was not found' }, [
+			el('span', { class: 'rp-chip', title: 'stacks without their root frames' }, [
 				`${share(type.truncated, type.total)} truncated`
 			])
 		);

@@ -22,7 +22,7 @@ class Import {
 			el('p', {}, [
 				'Drop a profile here: a cresset recording, pprof, folded stacks, perf.data, perf script, speedscope, ' +
 					'Chrome or Firefox profiles, ',
-				'callgrind or OTLP, optionally compressed with gzip, zstd or xz. The server reads it and does not keep it.'
+				'callgrind or OTLP, optionally compressed with gzip, zstd or xz. Files are parsed on the server and not stored.'
 			]),
 			button('Choose a file', 'a profile in any supported format', () => this.file.click()),
 			this.file,

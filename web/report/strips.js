@@ -174,8 +174,8 @@ export class Strips {
 		];
 		if (windowNs)
 			parts.push(
-				`times are exact to ${value(windowNs, 'ns')}: ${grouped(info?.sampled || 0)} samples were too many to ` +
-					`keep one by one`
+				`times are exact to ${value(windowNs, 'ns')}: ${grouped(info?.sampled || 0)} samples were aggregated ` +
+					`in buckets`
 			);
 		if (info?.left_out) parts.push(`${grouped(info.left_out)} samples have times that cannot be shown`);
 		return parts.join(' · ');

@@ -57,7 +57,7 @@ export class FunctionTable {
 			n = grouped(rows.length);
 		this.table.set(rows, this.columns);
 		this.words.textContent = this.isDiff
-			? `${n} functions with anything of their own. Between: where the change is, with 95 %; of so many some ${grouped(
+			? `${n} functions with self time. Between: 95 % interval of the change; about ${grouped(
 					Math.ceil(CHANCE * rows.length)
 				)} would look likely by chance.`
 			: `${n} functions. Self is the function alone; total includes its callees.`;

@@ -65,7 +65,7 @@ export class Viewer {
 	idle = el('section', { 'aria-label': 'Why was the GPU idle?', class: 'rp-idle', hidden: true });
 	idleButton = button(
 		'Why was the GPU idle?',
-		'gaps, what ended them, and what the processes did in the meantime',
+		'gaps, the work that ended them, and what the processes did in the meantime',
 		() => this.toggleIdle()
 	);
 	idleOf = el('p', { class: 'how' });
@@ -317,7 +317,7 @@ export class Viewer {
 		this.noteBox.textContent =
 			this.brush || this.threads
 				? 'No samples in the selection. Select another range, or the whole range.'
-				: 'There are no samples of this type.';
+				: 'No samples of this type.';
 	}
 	toggleIdle() {
 		const { gpu, origin_ns } = this.report.header,

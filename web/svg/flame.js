@@ -432,7 +432,7 @@
 		focusOn(zoom, false);
 		toggleCase();
 		zoomTo(zoom);
-		if (z === n) line.textContent = 'The frame of this link is not in this picture.';
+		if (z === n) line.textContent = 'The frame of this link is not in this graph.';
 	}
 
 	/* --- events --- */

@@ -1,3 +1,4 @@
+/* Writes tokens with commas and escaping, and checks the nesting. */
 #include "base/json/json.h"
 
 #include "base/escape.h"

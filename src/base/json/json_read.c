@@ -1,3 +1,4 @@
+/* The tokenizer: one window of the input, refilled as needed. */
 #include "base/json/json_read.h"
 
 #include "base/decimal.h"
@@ -149,8 +150,8 @@ static int json_hex4(struct json_reader *r, uint32_t *out)
 
 enum { JSON_REPLACEMENT = 0xfffd };
 
-/* Reads the digits after \u. A high surrogate needs a low one as its second half; *pending keeps it
- * until then. */
+/* Reads the digits after \u. A high surrogate needs a low one as its second half; *pending retains
+ * it until then. */
 static int json_unicode(struct json_reader *r, uint32_t *pending)
 {
 	uint32_t c = 0;
@@ -318,7 +319,7 @@ static int json_number(struct json_reader *r, struct json_value *v)
 	bool is_whole = false;
 	int64_t n;
 	if (!json_is_number(v->text, &is_whole))
-		return json_bad(r, "this is no value");
+		return json_bad(r, "not a value");
 	v->token = JSON_NUMBER;
 	if (is_whole) {
 		json_whole(v, v->text);
@@ -351,7 +352,7 @@ static int json_literal(struct json_reader *r, struct json_value *v)
 	while (i < 3 && strcmp(v->text, words[i]) != 0)
 		i++;
 	if (i == 3)
-		return json_bad(r, "this is no value");
+		return json_bad(r, "not a value");
 	v->token = i == 2 ? JSON_NULL : JSON_BOOL;
 	v->boolean = i == 1;
 	return 1;

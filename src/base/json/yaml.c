@@ -1,3 +1,4 @@
+/* Builds a tree from libyaml's events, and rejects what a configuration does not need. */
 #include "base/json/yaml.h"
 
 #include <errno.h>
@@ -39,9 +40,9 @@ static int take_key(struct reading *r, const yaml_event_t *e, struct level *l)
 	const char *key = (const char *)e->data.scalar.value;
 
 	if (e->type != YAML_SCALAR_EVENT)
-		return refuse(r, e, "a key has to be a word");
+		return refuse(r, e, "a key must be a word");
 	if (has_key(l->node, key))
-		return err_set(r->err, EINVAL, "%s:%zu: %s is here twice", r->name,
+		return err_set(r->err, EINVAL, "%s:%zu: %s is repeated", r->name,
 			       e->start_mark.line + 1, key);
 	l->key = arena_dup(r->arena, key, e->data.scalar.length);
 	return 0;
@@ -57,7 +58,7 @@ static int add(struct reading *r, const yaml_event_t *e, struct yaml *y)
 		return 0;
 	}
 	if (l->n++ == YAML_MAX_ENTRIES)
-		return refuse(r, e, "there are too many entries");
+		return refuse(r, e, "too many entries");
 	y->key = l->key;
 	l->key = NULL;
 	*l->tail = y;
@@ -91,7 +92,7 @@ static int on_text(struct reading *r, const yaml_event_t *e)
 	size_t len = e->data.scalar.length;
 
 	if (memchr(text, '\0', len))
-		return refuse(r, e, "there is a NUL in the text");
+		return refuse(r, e, "the text contains NUL");
 	if (waits_for_key(r))
 		return take_key(r, e, &r->levels[r->depth - 1]);
 	struct yaml *y = arena_zalloc(r->arena, sizeof *y);
@@ -104,9 +105,9 @@ static int on_text(struct reading *r, const yaml_event_t *e)
 static int on_open(struct reading *r, const yaml_event_t *e, enum yaml_kind kind)
 {
 	if (waits_for_key(r))
-		return refuse(r, e, "a key has to be a word");
+		return refuse(r, e, "a key must be a word");
 	if (r->depth == YAML_MAX_NESTING)
-		return refuse(r, e, "this is nested too deep");
+		return refuse(r, e, "nested too deep");
 	struct yaml *y = arena_zalloc(r->arena, sizeof *y);
 	y->kind = kind;
 	int rc = add(r, e, y);
@@ -116,7 +117,7 @@ static int on_open(struct reading *r, const yaml_event_t *e, enum yaml_kind kind
 
 static int on_document(struct reading *r, const yaml_event_t *e)
 {
-	return r->root ? refuse(r, e, "a second document begins") : 0;
+	return r->root ? refuse(r, e, "more than one document") : 0;
 }
 
 static bool has_extras(const yaml_event_t *e)
@@ -139,8 +140,8 @@ static int on_event(struct reading *r, const yaml_event_t *e)
 {
 	if (has_extras(e))
 		return refuse(r, e,
-			      "anchors (&), aliases (*) and tags (!) are not taken; a text that "
-			      "begins like one is put in quotes");
+			      "anchors (&), aliases (*) and tags (!) are not supported; quote a "
+			      "text that starts like one");
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		return on_document(r, e);
@@ -167,7 +168,7 @@ static int syntax_error(struct reading *r)
 	const yaml_parser_t *p = &r->parser;
 	size_t line = p->problem_mark.line ? p->problem_mark.line : p->context_mark.line;
 
-	return err_set(r->err, EINVAL, "%s:%zu: this is no YAML: %s", r->name, line + 1,
+	return err_set(r->err, EINVAL, "%s:%zu: invalid YAML: %s", r->name, line + 1,
 		       p->problem ? p->problem : "it cannot be read");
 }
 

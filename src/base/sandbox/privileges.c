@@ -1,3 +1,4 @@
+/* Sets the groups, user and capabilities of the process. */
 #include "base/sandbox/privileges.h"
 
 #include "base/sandbox/sandbox.h"
@@ -28,7 +29,7 @@ int privileges_drop(uid_t uid, gid_t gid, struct err *err)
 
 	if (!rc)
 		rc = become(uid, gid);
-	return rc ? err_set(err, -rc, "cannot give up privileges: %s", strerror(-rc)) : 0;
+	return rc ? err_set(err, -rc, "cannot drop privileges: %s", strerror(-rc)) : 0;
 }
 
 /* Both capabilities are in the first word. In a container root may lack the first one. */
@@ -68,7 +69,7 @@ int privileges_become_owner(const char *dir, enum privileges_left left, struct e
 	int rc = become_with(st.st_uid, st.st_gid, left);
 	if (rc == 0)
 		return 1;
-	err_set(err, -rc, "%s belongs to user %u, whom this process cannot become: %s", dir,
-		(unsigned)st.st_uid, strerror(-rc));
+	err_set(err, -rc, "%s belongs to user %u, and this process cannot switch to that user: %s",
+		dir, (unsigned)st.st_uid, strerror(-rc));
 	return err_hint(err, "run it as that user:  sudo -u '#%u' cresset …", (unsigned)st.st_uid);
 }

@@ -13,7 +13,7 @@ int privileges_drop(uid_t uid, gid_t gid, struct err *err);
 
 enum privileges_left {
 	PRIVILEGES_NONE,
-	/* can still read any file, like root: keeps CAP_DAC_READ_SEARCH, or else
+	/* can still read any file, like root: retains CAP_DAC_READ_SEARCH, or else
 	 * CAP_DAC_OVERRIDE */
 	PRIVILEGES_READ_ALL,
 };

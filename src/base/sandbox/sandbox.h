@@ -40,7 +40,7 @@ struct sandbox {
 	const char *read_dir; /* NULL: none */
 	bool connects;        /* connects to other machines, by name */
 
-	/* Set by the functions below: what is in force. */
+	/* Set by the functions below: the limits in force. */
 	bool has_files, has_calls;
 	/* the kernel's Landlock version; 0: none, so files are only limited by the user's
 	 * permissions */

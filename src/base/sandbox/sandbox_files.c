@@ -33,7 +33,7 @@ struct ruleset {
 	(FS_READ | FS_OF_FILES | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | \
 	 LANDLOCK_ACCESS_FS_REFER)
-/* A process that reads a database beside its writer maps and locks FILE-shm, and creates it if it
+/* A process that reads a database next to its writer maps and locks FILE-shm, and creates it if it
  * is first. */
 #define FS_STORE_READER (FS_READ | FS_OF_FILES | LANDLOCK_ACCESS_FS_MAKE_REG)
 /* Version 1: the first 13 bits. */
@@ -97,7 +97,7 @@ static int allow_directory_of(int ruleset, const struct ruleset *all, const char
 	return rc;
 }
 
-/* If a certificate is a link, its successor will be in the directory of the target, too. */
+/* If a certificate is a link, its successor will be in the directory of the target as well. */
 static int allow_read(int ruleset, const struct ruleset *all, const char *path)
 {
 	char real[PATH_MAX];
@@ -165,7 +165,7 @@ int sandbox_bound_capabilities(void)
 }
 
 /* Whether the process has no capabilities. Returns false if a seccomp filter denies the call; errno
- * is kept. */
+ * is retained. */
 static bool has_none(struct __user_cap_header_struct *head)
 {
 	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];

@@ -1,8 +1,8 @@
 /* cmd/cli/cmd.h: a command and its command line.
  *
  * Every command is one const struct cmd in one file, listed in main.c. Its option table is the only
- * source of parsing, -h and --help-all, manual pages and shell completion. A row says where in the
- * command's own options struct the value goes, so run() sees plain members:
+ * source of parsing, -h and --help-all, manual pages and shell completion. A row states where in
+ * the command's own options struct the value goes, so run() sees plain members:
  *
  *     struct sleep_opts { uint64_t time_ns; struct str_list names; };
  *     static const struct cmd_opt sleep_options[] = {
@@ -165,7 +165,7 @@ void man_formats(struct buf *b);
 /* What --version prints: "cresset VERSION", then lines of "name: value": the commit, the build id
  * and how this program was built. A line whose value is not known is left out. */
 void version_text(struct buf *b);
-/* Appends the GNU build id of this program in hexadecimal; nothing if it has none. */
+/* Appends the GNU build id of this program in hexadecimal; nothing if it lacks one. */
 void version_build_id(struct buf *b);
 
 /* Prints the error and returns status, so that `return cmd_fail(CMD_USAGE, &err)` reads well. */

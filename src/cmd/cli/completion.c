@@ -97,7 +97,7 @@ static int unknown_shell(const char *name)
 	for (int i = 0; i < SHELLS; i++)
 		names[i] = shells[i].name;
 	const char *near = str_nearest(name, names, SHELLS);
-	err_set(&err, EINVAL, "there is no completion for '%s'", name);
+	err_set(&err, EINVAL, "unsupported shell '%s'", name);
 	if (near)
 		err_hint(&err, "did you mean '%s'?\nknown: bash, zsh and fish", near);
 	else

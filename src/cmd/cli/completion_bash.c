@@ -1,3 +1,4 @@
+/* Generates the bash completion script from the option tables. */
 #include "cmd/cli/completion.h"
 
 #include "base/buf.h"

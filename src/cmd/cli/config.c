@@ -1,3 +1,5 @@
+/* Reads the section of a command from a YAML file, and stores each key as the option of that
+ * name. */
 #include "cmd/cli/config.h"
 
 #include "base/fs.h"
@@ -66,7 +68,7 @@ static int unknown_key(struct parser *p, const struct yaml *y)
 
 	err_set(p->err, EINVAL, "%s: unknown key '%s'", p->place, y->key);
 	if (other)
-		err_hint(p->err, "it is one of cresset %s, not of cresset %s", other->name,
+		err_hint(p->err, "it is a key of cresset %s, not of cresset %s", other->name,
 			 p->line->cmd->name);
 	else if (near)
 		err_hint(p->err, "did you mean %s?\ncresset help --config lists the keys", near);
@@ -165,9 +167,8 @@ static int read_file(const char *path, struct arena *a, const struct yaml **out,
 		rc = yaml_read(b.data, b.len, path, a, out, err);
 	buf_done(&b);
 	if (!rc && (*out)->kind != YAML_MAPPING)
-		rc = err_set(err, EINVAL,
-			     "%s:%u: there have to be keys and values, as in  freq: 19", path,
-			     (*out)->line);
+		rc = err_set(err, EINVAL, "%s:%u: expected 'key: value', for example  freq: 19",
+			     path, (*out)->line);
 	return rc;
 }
 

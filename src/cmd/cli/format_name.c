@@ -1,3 +1,4 @@
+/* Finds a format by name or file name ending, with errors that list the known ones. */
 #include "cmd/cli/cmd.h"
 
 #include "base/err.h"
@@ -42,7 +43,7 @@ const struct format *format_asked(const char *name, enum format_use use, struct 
 	if (f)
 		err_set(err, EINVAL, "format '%s' cannot be %s", name, verb);
 	else
-		err_set(err, EINVAL, "there is no format '%s'", name);
+		err_set(err, EINVAL, "unknown format '%s'", name);
 	if (near)
 		err_hint(err, "did you mean '%s'?\ncan be %s: %s", near, verb, buf_cstr(&list));
 	else

@@ -1,3 +1,4 @@
+/* Finds the directory of the running program, and files in it or in ../lib/cresset. */
 #include "cmd/cli/installed.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@ int installed_dirs(struct installed_dirs *dirs, struct err *err)
 	ssize_t n = readlink("/proc/self/exe", own, INSTALLED_DIR_MAX);
 	if (n < 0 || n == INSTALLED_DIR_MAX)
 		return err_set(err, n < 0 ? errno : ENAMETOOLONG,
-			       "cannot tell where this program is: %s",
+			       "cannot find the path of this program: %s",
 			       strerror(n < 0 ? errno : ENAMETOOLONG));
 	own[n] = '\0';
 	*strrchr(own, '/') = '\0';

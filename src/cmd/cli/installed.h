@@ -1,4 +1,4 @@
-/* cmd/cli/installed.h: where the files are that are installed with this program: beside it, as in
+/* cmd/cli/installed.h: where the files are that are installed with this program: next to it, as in
  * the archive of a release and after a build, or in ../lib/cresset from there, as in packages. */
 #ifndef CRESSET_CMD_CLI_INSTALLED_H
 #define CRESSET_CMD_CLI_INSTALLED_H

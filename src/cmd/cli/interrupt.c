@@ -1,3 +1,4 @@
+/* Installs handlers that count the signals. */
 #include "cmd/cli/interrupt.h"
 
 #include "cmd/cli/cmd.h"

@@ -171,29 +171,24 @@ static void exit_status(struct buf *b)
 static const struct {
 	const char *names, *text;
 } variables[] = {
-	{ "NO_COLOR", "No colour, unless --color asks for it." },
-	{ "TERM", "No colour on one that is dumb." },
-	{ "LC_ALL, LC_CTYPE, LANG", "ASCII only where the locale is not UTF-8." },
+	{ "NO_COLOR", "No colour, unless --color sets it." },
+	{ "TERM", "No colour if it is dumb." },
+	{ "LC_ALL, LC_CTYPE, LANG", "ASCII output unless the locale is UTF-8." },
 	{ "CRESSET_AGENT",
-	  "The GPU programs that were started with the same CRESSET_AGENT are read, and no others; "
-	  "without it, those that have none. So a recording of one's own is not in the way of the "
-	  "machine's agent: CRESSET_AGENT=mine cresset record --gpu -- ./train." },
-	{ "CRESSET_CACHE",
-	  "The directory that names and debug files are kept in between runs; empty: nothing is "
-	  "kept. "
-	  "Without it that is "
-	  "/var/cache/cresset for root, for others XDG_CACHE_HOME/cresset or ~/.cache/cresset." },
-	{ "CRESSET_GPU_SCRIPT",
-	  "A file that plays GPUs in place of those of this machine, for tests." },
-	{ "DEBUGINFOD_URLS", "Servers that are asked for debug files of programs, separated by "
-			     "blanks; none is asked without it. They learn "
-			     "build ids, and nothing else. sudo takes it out of the environment "
-			     "unless it is named: sudo DEBUGINFOD_URLS=... "
+	  "Only GPU programs started with the same CRESSET_AGENT are recorded; without it, those "
+	  "started without it. This way a private recording does not disturb the machine's agent: "
+	  "CRESSET_AGENT=mine cresset record --gpu -- ./train." },
+	{ "CRESSET_CACHE", "Cache directory for symbols and debug files; empty: no cache. Default: "
+			   "/var/cache/cresset for root, XDG_CACHE_HOME/cresset or "
+			   "~/.cache/cresset for other users." },
+	{ "CRESSET_GPU_SCRIPT", "A file that simulates GPUs, for tests." },
+	{ "DEBUGINFOD_URLS", "Servers of debug files, separated by blanks; default: none. They "
+			     "receive build ids only. sudo removes it from the environment unless "
+			     "it is passed on: sudo DEBUGINFOD_URLS=... "
 			     "cresset record." },
 	{ "DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME, DEBUGINFOD_MAXSIZE",
-	  "Seconds that a server may be slow (20), seconds that all downloads of a run may take "
-	  "(60), bytes of a file "
-	  "(2 GiB)." },
+	  "Limits of downloads: seconds without enough progress (20), seconds for all downloads of "
+	  "a run (60), bytes of a file (2 GiB)." },
 };
 
 static void environment(struct buf *b)
@@ -276,11 +271,9 @@ void man_formats(struct buf *b)
 {
 	title(b, "formats", 5, "profile formats that cresset reads and writes");
 	buf_adds(b, ".SH DESCRIPTION\n");
-	paragraphs(b, "What is read is found by its content, with gzip, zstd and xz unpacked; "
-		      "--from says it "
-		      "where that fails. What is written is chosen by the ending of the name of "
-		      "the output, "
-		      "or by --format (also --to).");
+	paragraphs(b, "Input formats are detected from the content, after gzip, zstd and xz; "
+		      "--from overrides that. The output format is chosen by the ending of the "
+		      "file name, or by --format (also --to).");
 	for (const struct format *const *f = formats; *f; f++)
 		format_entry(b, *f);
 	buf_adds(b, ".SH SEE ALSO\n.BR cresset\\-convert (1),\n.BR cresset\\-record (1)\n");

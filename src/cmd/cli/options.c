@@ -1,3 +1,4 @@
+/* Parses command lines by the option tables: values, ranges, abbreviations, defaults and errors. */
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
@@ -11,7 +12,7 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };
 #define GLOBAL(member) .group = "Everywhere", .offset = offsetof(struct cmd_globals, member)
 const struct cmd_opt global_options[] = {
 	{ "q", "quiet", NULL, "errors only", OPT_FLAG, GLOBAL(quiet) },
-	{ "v", "verbose", NULL, "say more; -vv still more", OPT_COUNT, GLOBAL(verbose) },
+	{ "v", "verbose", NULL, "more messages; -vv: even more", OPT_COUNT, GLOBAL(verbose) },
 	{ NULL, "color", "WHEN", "colour: auto, always or never", OPT_ENUM, GLOBAL(color),
 	  .words = color_words, .def = "auto" },
 	{ NULL, "json", NULL, "tables as JSON", OPT_FLAG, GLOBAL(json) },
@@ -23,7 +24,7 @@ const struct cmd_opt global_options[] = {
 
 void str_list_add(struct str_list *list, struct arena *a, const char *s)
 {
-	size_t need = list->n + 2; /* the new entry and NULL; the room doubles at powers of two */
+	size_t need = list->n + 2; /* the new entry and NULL; the space doubles at powers of two */
 	if (list->n == 0 || (need & (need - 1)) == 0) {
 		const char **v = arena_zalloc(a, 2 * need * sizeof *v);
 		if (list->n)
@@ -395,7 +396,7 @@ static int parse_rest(struct parser *p)
 			return rc;
 	}
 	if (line->cmd->runs_command && !line->command.n) {
-		err_set(p->err, EINVAL, "there is no command after --");
+		err_set(p->err, EINVAL, "missing command after --");
 		hint_help(p, NULL);
 		return -EINVAL;
 	}
@@ -436,7 +437,7 @@ static int check_line(struct parser *p)
 		return -EINVAL;
 	}
 	if (g->json && !line->cmd->has_json)
-		return err_set(p->err, EINVAL, "%s prints no table: --json means nothing here",
+		return err_set(p->err, EINVAL, "%s prints no table: --json has no effect",
 			       line->cmd->name);
 	return 0;
 }

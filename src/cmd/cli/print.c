@@ -1,3 +1,4 @@
+/* Prints errors with their hints, and tables to standard output. */
 #include "base/fs.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"

@@ -1,3 +1,5 @@
+/* Detects UTF-8, colours and the width of the terminal, and selects symbols and colours
+ * accordingly. */
 #include "cmd/cli/term.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
-/* cmd/cli/term.h: what the user's terminal can show. All non-ASCII symbols and colours go through
- * here. */
+/* cmd/cli/term.h: the capabilities of the user's terminal. All non-ASCII symbols and colours go
+ * through here. */
 #ifndef CRESSET_CMD_CLI_TERM_H
 #define CRESSET_CMD_CLI_TERM_H
 

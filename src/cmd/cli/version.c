@@ -1,3 +1,4 @@
+/* The text of --version. */
 #include "cmd/cli/cmd.h"
 
 #include "server/mhd_late.h"

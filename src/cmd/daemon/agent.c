@@ -28,28 +28,28 @@ struct agent_cmd_opts {
 
 #define PART(title, member) .group = title, .offset = offsetof(struct agent_cmd_opts, member)
 static const struct cmd_opt agent_options[] = {
-	{ NULL, "server", "URL", "where to send it: a cresset serve, or any OTLP/HTTP", OPT_STRING,
+	{ NULL, "server", "URL", "server URL: cresset serve or any OTLP/HTTP endpoint", OPT_STRING,
 	  PART("Where to", server), .basic = true },
-	{ NULL, "token-file", "FILE", "the server's token; else CRESSET_TOKEN has it", OPT_STRING,
+	{ NULL, "token-file", "FILE", "token file (default: $CRESSET_TOKEN)", OPT_STRING,
 	  PART("Where to", token_file), .basic = true },
-	{ NULL, "ca-file", "FILE", "trust these certificates, PEM, and no others", OPT_STRING,
+	{ NULL, "ca-file", "FILE", "trust only the CA certificates in this PEM file", OPT_STRING,
 	  PART("Where to", ca_file), .basic = true },
-	{ NULL, "insecure", NULL, "send the token without TLS: whoever listens can read it",
-	  OPT_FLAG, PART("Where to", insecure) },
-	{ NULL, "label", "K=V", "a label of all that is sent; host: this machine", OPT_STRINGS,
+	{ NULL, "insecure", NULL, "allow sending the token over plain HTTP", OPT_FLAG,
+	  PART("Where to", insecure) },
+	{ NULL, "label", "K=V", "label added to all data; host: name of this machine", OPT_STRINGS,
 	  PART("Where to", labels), .basic = true },
-	{ NULL, "symbols", "WHERE", "who finds names: host, or server, which gets symbol tables",
+	{ NULL, "symbols", "WHERE", "where to symbolize: host, or server (uploads symbol tables)",
 	  OPT_ENUM, PART("Where to", symbols), .words = symbols_words, .def = "host" },
 	ALWAYS_OPTIONS(agent_cmd_opts),
-	{ NULL, "interval", "TIME", "how often what was recorded is sent", OPT_DURATION,
+	{ NULL, "interval", "TIME", "interval between batches", OPT_DURATION,
 	  PART("Cost and limits", interval_ns), .def = "10s", .min = 100000000,
 	  .max = 3600000000000ull, .basic = true },
-	{ NULL, "spool", "DIR", "where batches wait for the server; made when it is not there",
+	{ NULL, "spool", "DIR", "spool directory for unsent batches, created if missing",
 	  OPT_STRING, PART("Cost and limits", spool), .def = "/var/lib/cresset-agent",
 	  .basic = true },
 	ALWAYS_DIR_FORCE(agent_cmd_opts, "spool-force", "Cost and limits"),
-	{ NULL, "spool-size", "SIZE", "no more than that; then the oldest are dropped", OPT_SIZE,
-	  PART("Cost and limits", spool_bytes), .def = "256M", .min = SPOOL_MIN_BYTES,
+	{ NULL, "spool-size", "SIZE", "maximum spool size; the oldest batches are dropped first",
+	  OPT_SIZE, PART("Cost and limits", spool_bytes), .def = "256M", .min = SPOOL_MIN_BYTES,
 	  .basic = true },
 	ALWAYS_CONFIG(agent_cmd_opts),
 	{ 0 },
@@ -80,8 +80,8 @@ static int check_url(struct cmd_line *line, const struct agent_cmd_opts *o, bool
 	if (has_token && !o->insecure && str_starts(url, "http://") &&
 	    !listen_host_is_loopback(host))
 		return cmd_usage(line,
-				 "%s is not encrypted: whoever listens could read the token; "
-				 "use https://, or --insecure",
+				 "%s is not encrypted: the token could be intercepted; use "
+				 "https://, or --insecure",
 				 url);
 	return CMD_OK;
 }
@@ -113,7 +113,7 @@ static int add_labels(struct cmd_line *line, const struct str_list *labels, stru
 			return err_set(err, EINVAL, "--label '%s' must be KEY=VALUE", text);
 		const char *key = arena_dup(&line->arena, text, equals - text);
 		if (!always_add_label(a, key, equals + 1))
-			return err_set(err, EINVAL, "--label '%s' is one too many", text);
+			return err_set(err, EINVAL, "too many labels at --label '%s'", text);
 	}
 	return 0;
 }
@@ -195,14 +195,13 @@ static int agent_command(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_agent = {
 	.name = "agent",
-	.summary = "record this machine always, and send it to a server",
+	.summary = "record this machine continuously, and send it to a server",
 	.usage = "--server URL [OPTIONS]",
-	.about = "Records the whole machine, as cresset up does, and sends what it sees to a "
-		 "server: cresset serve, or any other that takes OpenTelemetry profiles over "
-		 "HTTP. A privileged process collects; another one, without any privilege, finds "
-		 "names and sends. What a server has not acknowledged waits in a spool on disk, "
-		 "also while this is stopped; when the spool is full the oldest is dropped, and "
-		 "counted.\n"
+	.about = "Records the whole machine, as cresset up does, and sends it to a server: "
+		"cresset serve, or any other that accepts OpenTelemetry profiles over HTTP. A "
+		"privileged process collects; an unprivileged one symbolizes and sends. Batches "
+		"that the server has not acknowledged are kept in a spool on disk, across "
+		"restarts; when the spool is full the oldest batches are dropped and counted.\n"
 		 "The token's file is read again when it changes, and on SIGHUP. SIGTERM and "
 		 "Ctrl-C end it.",
 	.examples = {

@@ -1,3 +1,5 @@
+/* Checks the common options of up and agent, prepares the collector, and checks the data
+ * directory. */
 #include "cmd/daemon/always.h"
 
 #include "attach/cuda_attach.h"
@@ -49,7 +51,7 @@ static int add(struct cmd_line *line, const char *option, const char *text, stru
 	}
 	if (selector_suits_labels(*out))
 		return CMD_OK;
-	return cmd_usage(line, "option --%s: '%s' asks for more than labels and the name of a type",
+	return cmd_usage(line, "option --%s: '%s': only labels and the name of a type are allowed",
 			 option, text);
 }
 
@@ -84,11 +86,11 @@ static int choose_finalize_attach(struct cmd_line *line, struct choose *c,
 		s = &c->attach.v[i];
 		status = add(line, "gpu-attach", attach->v[i], s);
 		if (status == CMD_OK && selector_type_text(*s))
-			status = cmd_usage(
-				line,
-				"option --gpu-attach: '%s' names a type: programs are chosen "
-				"by labels: 'comm=\"train\"'; all of them: '{}'",
-				attach->v[i]);
+			status =
+				cmd_usage(line,
+					  "option --gpu-attach: '%s' names a type: select programs "
+					  "by labels: 'comm=\"train\"'; all of them: '{}'",
+					  attach->v[i]);
 	}
 	return status;
 }
@@ -214,7 +216,7 @@ static int say(const struct obstacle *o, const char *path, uid_t uid, const char
 	if (!n)
 		return err_set(err, o->error, "the %s cannot become %s: %s", process, words,
 			       strerror(o->error));
-	err_set(err, o->error, "%s: %s, as whom the %s runs, cannot %s %.*s: %s", path, words,
+	err_set(err, o->error, "%s: %s, the user of the %s, cannot %s %.*s: %s", path, words,
 		process, path[n] ? "enter" : "write to", n, path, strerror(o->error));
 	if (o->error == EROFS)
 		return err_hint(err, "choose a directory that can be written to");
@@ -222,7 +224,7 @@ static int say(const struct obstacle *o, const char *path, uid_t uid, const char
 		err,
 		path[n] ? "let others enter it:  chmod o+x %.*s\nor choose another directory, "
 			  "like /var/lib/cresset"
-			: "it needs all rights there:  chmod u+rwx %.*s",
+			: "it needs full access:  chmod u+rwx %.*s",
 		n, path);
 }
 
@@ -295,16 +297,16 @@ static int settle_attach(struct cmd_line *line, const struct always_opts *o, str
 	int status = choose_finalize_attach(line, &a->choose, &o->gpu_attach);
 
 	if (status == CMD_OK && o->gpu_force.n && !o->gpu_attach.n)
-		status = cmd_usage(line,
-				   "--gpu-attach-force is of --gpu-attach, which is not there");
+		status = cmd_usage(line, "--gpu-attach-force needs --gpu-attach");
 	if (status != CMD_OK || !o->gpu_attach.n)
 		return status;
 	if (!(gpu_level_events(o->gpu) & COLLECT_GPU_INSIDE))
-		return cmd_usage(line, "--gpu-attach is for GPU time, which --gpu=%s leaves out",
+		return cmd_usage(line,
+				 "--gpu-attach is for GPU time, which --gpu=%s does not record",
 				 gpu_level_words[o->gpu]);
 	if (!gpu_library_path(cuda_attach_library.name, a->gpu_library, &err))
 		return CMD_OK;
-	err_hint(&err, "looked beside this program, and in ../lib/cresset from there");
+	err_hint(&err, "searched the directory of this program and ../lib/cresset from there");
 	return cmd_fail(CMD_UNSUPPORTED, &err);
 }
 
@@ -313,7 +315,7 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 	struct err err = { 0 };
 
 	if (!(o->gpu_budget_percent.v > 0))
-		return cmd_usage(line, "--gpu-budget is to be more than 0: --gpu=0 has no windows");
+		return cmd_usage(line, "--gpu-budget must be above 0; --gpu=0 records no GPU time");
 	machine_init(&a->machine);
 	always_add_label(a, "host", a->machine.name.nodename);
 	for (int i = 0; i < MACHINE_LABELS; i++)
@@ -390,10 +392,11 @@ static int give_away(const struct up_opts *up, const char *process, struct err *
 	const char *dir = up->data_dir;
 
 	if (!is_empty(dir)) {
-		err_set(err, EACCES, "%s is root's and not empty: the %s is not root", dir,
+		err_set(err, EACCES,
+			"%s belongs to root and is not empty: the %s does not run as root", dir,
 			process);
-		return err_hint(err, "if it is ours:  chown -R %u:%u %s", (unsigned)up->uid,
-				(unsigned)up->gid, dir);
+		return err_hint(err, "if it belongs to cresset:  chown -R %u:%u %s",
+				(unsigned)up->uid, (unsigned)up->gid, dir);
 	}
 	if (chmod(dir, 0700) ||
 	    chown(dir, up->uid, up->gid)) /* in this order: chmod needs it to be ours */
@@ -468,7 +471,7 @@ int always_check_permissions(struct err *err)
 /* --- the key "relabel" of a configuration file ------------------------------------------------ */
 
 const char relabel_example[] = "#relabel:\n"
-			       "#  - action: drop              # what cron starts is not kept\n"
+			       "#  - action: drop              # drop what cron starts\n"
 			       "#    source_labels: [process]\n"
 			       "#    regex: cron|anacron\n"
 			       "#  - source_labels: [host]     # web-7.example.org: role=web\n"
@@ -547,7 +550,7 @@ static int take(struct reading *r, const struct yaml *y)
 	if (key == KEY_SOURCES)
 		return take_sources(r, y);
 	if (y->kind != YAML_TEXT || y->is_null)
-		return refuse(r, y, "has to be a text; an empty one is ''");
+		return refuse(r, y, "must be a text; an empty one is ''");
 	if (key == KEY_ACTION)
 		return take_action(r, y);
 	const char **texts[KEYS] = {

@@ -1,5 +1,5 @@
-/* cmd/daemon/always.h: the common part of cresset up and cresset agent: what to record, and the
- * directory of an unprivileged process. */
+/* cmd/daemon/always.h: the common part of cresset up and cresset agent: the events to record, and
+ * the directory of an unprivileged process. */
 #ifndef CRESSET_CMD_DAEMON_ALWAYS_H
 #define CRESSET_CMD_DAEMON_ALWAYS_H
 
@@ -37,8 +37,8 @@ int relabel_read(const struct yaml *y, const char *file, struct relabel **out, s
 
 /* --- recording options --- */
 
-/* Which series are recorded: those that a selector of --only takes (all without --only), except
- * those that one of --exclude takes. Selectors see the labels that a query would see
+/* Which series are recorded: the ones that a selector of --only takes (all without --only), except
+ * the ones that one of --exclude takes. Selectors see the labels that a query would see
  * (query/selector.h), so the selector of a query also excludes what it found. */
 struct choose { /* zeroed = everything is recorded */
 	VEC(struct selector *) only, exclude;
@@ -46,10 +46,10 @@ struct choose { /* zeroed = everything is recorded */
 };
 
 #define CHOOSE_OPTIONS(only_at, exclude_at) \
-	{ NULL,        "only",  "SELECTOR",   "only these: 'unit=\"nginx.service\"'; repeatable", \
+	{ NULL,        "only",  "SELECTOR",   "record only: 'unit=\"nginx.service\"'; repeatable", \
 	  OPT_STRINGS, only_at, .basic = true }, \
 	{ \
-		NULL, "exclude", "SELECTOR", "not these: 'comm=~\"kworker.*\"'; repeatable", \
+		NULL, "exclude", "SELECTOR", "do not record: 'comm=~\"kworker.*\"'; repeatable", \
 			OPT_STRINGS, exclude_at, .basic = true \
 	}
 
@@ -72,42 +72,43 @@ extern const char *const always_event_words[], *const always_force_words[];
 /* clang-format off */
 #define ALWAYS_SAMPLER(T, member) ALWAYS_ROW(T, collect.sampler.member)
 #define ALWAYS_OPTIONS(T) \
-	{ "e", "events", "KIND,...", "what is recorded: cpu, off-cpu, sched-wait", OPT_CHOICES, \
+	{ "e", "events", "KIND,...", "events to record: cpu, off-cpu, sched-wait", OPT_CHOICES, \
 	  ALWAYS_ROW(T, events), .words = always_event_words, .def = "cpu,off-cpu", \
 	  .basic = true }, \
 	{ "Ff", "freq", "HZ", "samples per second and CPU", OPT_U64, ALWAYS_SAMPLER(T, freq_hz), \
 	  .def = "19", .min = 1, .max = 1000, .basic = true }, \
 	CLOCK_OPTION(T, always.collect.sampler.clock, "What to record"), \
-	{ "m", "min-block", "TIME", "no stack of shorter waits; a bare number is us", \
+	{ "m", "min-block", "TIME", "no stacks for shorter waits (plain number: us)", \
 	  OPT_DURATION, ALWAYS_SAMPLER(T, waits.min_block_ns), \
 	  .def = OPT_DEF(WAIT_MIN_BLOCK_MS) "ms", .bare_unit_ns = 1000 }, \
 	{ NULL, "gpu", "LEVEL", \
-	  "what programs ask of GPUs: auto (0 and 1), off, require; 0: calls, 1: GPU time, 2: " \
-	  "stalls", OPT_ENUM, ALWAYS_ROW(T, gpu), .bare = "auto", .def = "auto", \
+	  "GPU levels: 0 calls, 1 GPU time, 2 stalls; auto: 0 and 1 if possible; off; require", \
+	    OPT_ENUM, ALWAYS_ROW(T, gpu), .bare = \
+	  	"auto", .def = "auto", \
 	  .words = gpu_level_words }, \
 	{ NULL, "gpu-attach", "SELECTOR", \
-	  "load the GPU library into running programs that match: 'comm=\"train\"'; repeatable", \
+	  "load the GPU library into matching running programs: 'comm=\"train\"'; repeatable", \
 	  OPT_STRINGS, ALWAYS_ROW(T, gpu_attach) }, \
 	{ NULL, "gpu-attach-force", "WHY,...", \
-	  "with --gpu-attach, also into those it refuses else: seccomp, user-namespace", \
+	  "let --gpu-attach load into programs that it would refuse for: seccomp, user-namespace", \
 	  OPT_CHOICES, ALWAYS_ROW(T, gpu_force), .words = always_force_words }, \
 	CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
 	{ NULL, "max-rate", "N", \
-	  "stacks of waits per second; of more a weighted sample is taken", OPT_U64, \
+	  "wait stacks per second; above this, waits are sampled", OPT_U64, \
 	  ALWAYS_SAMPLER(T, waits.max_rate), .def = "100", .min = 1, .max = 1000000 }, \
 	{ NULL, "python-native", "HOW", \
-	  "the interpreter's own frames between Python's: fold, show", OPT_ENUM, \
+	  "frames of the interpreter between Python frames: fold, show", OPT_ENUM, \
 	  ALWAYS_ROW(T, collect.resolve.python_native), .words = python_native_words, \
 	  .def = "fold" }, \
 	{ NULL, "gpu-budget", "PCT", \
-	  "of a program's time, what windows of GPU time may cost; 100: no window ends", \
+	  "GPU timing overhead limit in % of run time; 100: always on", \
 	  OPT_PERCENT, .group = "Cost and limits", \
 	  .offset = offsetof(struct T, always.gpu_budget_percent), .def = "0.1" }, \
 	{ NULL, "wait-budget", "PCT", \
-	  "of one CPU, what looking at switches may take: beyond that waits are estimates; 0: " \
-	  "no limit", OPT_PERCENT, .group = "Cost and limits", \
+	  "limit on tracing switches in % of one CPU; above it, waits are estimated; " \
+	  "0: none", OPT_PERCENT, .group = "Cost and limits", \
 	  .offset = offsetof(struct T, always.wait_budget_percent), .def = "0.3" }, \
-	{ NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE, \
+	{ NULL, "buffer", "SIZE", "size of the ring buffer between kernel and cresset", OPT_SIZE, \
 	  .group = "Cost and limits", \
 	  .offset = offsetof(struct T, always.collect.sampler.buffer_bytes), .def = "512K", \
 	  .min = 4096, .max = 1 << 30 }, \

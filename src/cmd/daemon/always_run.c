@@ -1,3 +1,4 @@
+/* Starts and supervises the processes of up and agent, and reloads the configuration on SIGHUP. */
 #include "cmd/daemon/always.h"
 
 #include "base/log.h"
@@ -21,7 +22,7 @@ static unsigned parts_of(const struct always_run *r, const struct str_list *chan
 	for (size_t i = 0; i < changed->n; i++) {
 		unsigned part = part_of(r, changed->v[i]);
 		if (part)
-			log_info("%s has changed: the %s begins again with it", changed->v[i],
+			log_info("%s changed: restarting the %s", changed->v[i],
 				 part == UP_COLLECTOR ? "collector" : r->dir.process);
 		parts |= part;
 	}
@@ -58,12 +59,12 @@ static unsigned reload(void *ctx)
 	int rc = config_again(r->line, r->now, &again, &err);
 
 	if (rc) {
-		log_warn("what was there before stays: %s", err.text);
+		log_warn("keeping the previous configuration: %s", err.text);
 		return 0;
 	}
 	if (r->fill(r->ctx, &again.line, again.opts, &up, &always) != CMD_OK) {
 		/* The reason has been printed. */
-		log_warn("what was there before stays");
+		log_warn("keeping the previous configuration");
 		config_again_done(&again);
 		return 0;
 	}

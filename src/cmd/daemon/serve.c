@@ -36,37 +36,38 @@ struct serve_opts {
 static const struct cmd_opt serve_options[] = {
 	{ NULL, "listen", "ADDR", "address and port; port 0: any that is free", OPT_STRING,
 	  PART("Where", listen), .def = "127.0.0.1:7070", .basic = true },
-	{ NULL, "tokens", "FILE", "who may ask and send: see cresset token", OPT_STRING,
+	{ NULL, "tokens", "FILE", "token file for access control (see cresset token)", OPT_STRING,
 	  PART("Where", tokens), .basic = true },
-	{ NULL, "tls-cert", "FILE", "certificates for TLS, PEM", OPT_STRING,
+	{ NULL, "tls-cert", "FILE", "TLS certificate chain (PEM)", OPT_STRING,
 	  PART("Where", tls_cert), .basic = true },
-	{ NULL, "tls-key", "FILE", "and the key", OPT_STRING, PART("Where", tls_key),
+	{ NULL, "tls-key", "FILE", "its private key (PEM)", OPT_STRING, PART("Where", tls_key),
 	  .basic = true },
 	{ NULL, "ui-dir", "DIR",
-	  "the page's files, in place of those in the program: web/ of the sources", OPT_STRING,
+	  "directory of page files to use instead of the built-in ones, such as web/", OPT_STRING,
 	  PART("Where", ui_dir) },
-	{ NULL, "insecure", NULL, "tokens without TLS, also for others than this machine", OPT_FLAG,
+	{ NULL, "insecure", NULL, "accept tokens over plain HTTP from other hosts", OPT_FLAG,
 	  PART("Where", is_insecure) },
-	{ NULL, "data", "DIR", "a directory of the store, in place of FILE", OPT_STRING,
-	  PART("What", data), .basic = true },
+	{ NULL, "data", "DIR", "store directory, instead of FILE", OPT_STRING, PART("What", data),
+	  .basic = true },
 	DATA_DIR_FORCE("data-force", "What", offsetof(struct serve_opts, data_force)),
-	{ NULL, "retention", "TIME", "of DIR: keep data that long: 36h, 14d", OPT_DURATION,
+	{ NULL, "retention", "TIME", "retention of --data: 36h, 14d", OPT_DURATION,
 	  PART("What", retention_ns), .def = "14d", .min = 1, .basic = true },
-	{ NULL, "disk", "SIZE", "of DIR: and no more than that", OPT_SIZE, PART("What", disk_bytes),
+	{ NULL, "disk", "SIZE", "maximum disk usage of --data", OPT_SIZE, PART("What", disk_bytes),
 	  .def = "10G", .min = 1 << 20, .basic = true },
-	{ NULL, "max-series", "N", "of DIR: more of them at once are folded together", OPT_U64,
+	{ NULL, "max-series", "N",
+	  "maximum number of series in --data; further ones are merged into one", OPT_U64,
 	  PART("What", max_series), .def = "20000", .min = 1, .max = UINT32_MAX },
-	{ NULL, "memory", "SIZE", "of bodies, queries and the store", OPT_SIZE,
-	  PART("Limits", memory_bytes), .def = "256M", .min = 8 << 20, .basic = true },
-	{ NULL, "log", "HOW", "a line for each request on standard error: off, json or text",
-	  OPT_ENUM, PART("Where", log), .words = log_words, .def = "off" },
-	{ NULL, "query-timeout", "TIME", "of a query", OPT_DURATION, PART("Limits", query_ns),
-	  .def = "30s", .min = 1 },
-	{ NULL, "max-queries", "N", "queries at once; more wait", OPT_U64, PART("Limits", queries),
-	  .def = "2", .min = 1, .max = 256 },
-	{ NULL, "max-connections", "N", "connections at once", OPT_U64, PART("Limits", connections),
-	  .def = "256", .min = 1, .max = 10000 },
-	{ NULL, "max-rate", "N", "requests per second of a sender", OPT_U64, PART("Limits", per_s),
+	{ NULL, "memory", "SIZE", "memory limit for request bodies, queries and the store",
+	  OPT_SIZE, PART("Limits", memory_bytes), .def = "256M", .min = 8 << 20, .basic = true },
+	{ NULL, "log", "HOW", "request log on standard error: off, json or text", OPT_ENUM,
+	  PART("Where", log), .words = log_words, .def = "off" },
+	{ NULL, "query-timeout", "TIME", "time limit of a query", OPT_DURATION,
+	  PART("Limits", query_ns), .def = "30s", .min = 1 },
+	{ NULL, "max-queries", "N", "concurrent queries; further ones wait", OPT_U64,
+	  PART("Limits", queries), .def = "2", .min = 1, .max = 256 },
+	{ NULL, "max-connections", "N", "concurrent connections", OPT_U64,
+	  PART("Limits", connections), .def = "256", .min = 1, .max = 10000 },
+	{ NULL, "max-rate", "N", "requests per second and sender", OPT_U64, PART("Limits", per_s),
 	  .def = "200", .min = 1, .max = 1000000 },
 	{ NULL, "config", "FILE", "these options, as YAML", OPT_CONFIG,
 	  PART("Configuration", config), .basic = true },
@@ -128,7 +129,7 @@ static void say_changes(const struct cmd_line *line, const struct serve_opts *o)
 	struct config_again again;
 	struct err err = { 0 };
 	if (config_again(line, o, &again, &err)) {
-		log_warn("what was there before stays: %s", err.text);
+		log_warn("keeping the previous configuration: %s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < again.changed.n; i++)
@@ -144,12 +145,12 @@ static void reload(const struct cmd_line *line, const struct serve_opts *o, stru
 	if (!o->tokens && !o->tls_cert)
 		return;
 	if (server_reload(server, &err) < 0)
-		log_warn("what was there before stays: %s", err.text);
+		log_warn("keeping the previous configuration: %s", err.text);
 	else
 		log_info("tokens and certificates are read again");
 }
 
-/* SIGHUP reloads if there is anything to reload, else it ends the server, too. */
+/* SIGHUP reloads if there is anything to reload, else it ends the server as well. */
 static void wait_for_end(const struct cmd_line *line, const struct serve_opts *o,
 			 const sigset_t *all, struct server *server)
 {
@@ -235,17 +236,17 @@ static int serve_run(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_serve = {
 	.name = "serve",
-	.summary = "a recording or the store over HTTP",
+	.summary = "serve a recording or the store over HTTP",
 	.usage = "FILE | --data DIR [OPTIONS]",
-	.about = "Serves a page to look at and an API to ask: any file that cresset reads, or a "
-		 "store, and prints the address once it answers. docs/api.md has the routes; "
-		 "queries are those of cresset query and cresset sql. With --data DIR it writes "
-		 "the store there, and takes what is sent: OTLP profiles and metrics, and "
-		 "profiles of any format.\n"
-		 "Without tokens only this machine can ask: root and who started it, sudo's "
-		 "caller and members of the group cresset, who may not delete. Elsewhere --tokens "
-		 "and TLS are needed; SIGHUP reads both again. What a request may cost is "
-		 "limited; what is over a limit is answered with 413, 429 or 503.",
+	.about = "Serves a file of any format, or a store, as a web page and an HTTP API, and "
+		"prints the address when it is ready. docs/api.md lists the routes; queries are "
+		"those of cresset query and cresset sql. With --data DIR it writes to the store "
+		"there and accepts uploads: OTLP profiles and metrics, and profiles of any "
+		"format.\n"
+		 "Without tokens only users of this machine have access: root and the user who "
+		 "started it, and, without the right to delete, the caller of sudo and members "
+		 "of the group cresset. Other hosts need --tokens and TLS; SIGHUP reads both "
+		 "again. Requests above a limit get status 413, 429 or 503.",
 	.examples = {
 		"cresset serve cpu.cresset\ta page at 127.0.0.1:7070",
 		"cresset serve cpu.cresset --listen [::1]:8080\telsewhere",

@@ -1,3 +1,4 @@
+/* Finds the user of the data, and changes the owner of files that belong to nobody. */
 #include "cmd/daemon/users.h"
 
 #include "base/log.h"
@@ -63,11 +64,11 @@ int store_user_find(struct store_user *out, struct err *err)
 		return 0;
 	}
 	err_set(err, ENOENT,
-		"there is no user '" STORE_USER "' for the data, and users %d to %d "
+		"no user '" STORE_USER "' for the data, and users %d to %d "
 		"are taken",
 		STORE_UID_FIRST, STORE_UID_FIRST + STORE_UIDS - 1);
 	return err_hint(err,
-			"make one:  useradd --system --user-group --no-create-home " STORE_USER);
+			"create one:  useradd --system --user-group --no-create-home " STORE_USER);
 }
 
 /* --- taking over from nobody ------------------------------------------------------------------ */
@@ -127,7 +128,8 @@ static int lock(int dir)
 }
 
 /* Changes the directory last, so that an interrupted takeover can be continued. After that
- * processes of nobody cannot get in any more; files they have made meanwhile are taken, too. */
+ * processes of nobody cannot get in any more; files they have made in the meantime are taken as
+ * well. */
 static int take_directory(const struct takeover *t, int dir)
 {
 	int rc = take_all(t, dir, 0);
@@ -151,12 +153,14 @@ static int take_over(const char *dir, int fd, uid_t nobody, struct err *err)
 		close(locked);
 	store_user_words(t.to.uid, words);
 	if (rc == 0)
-		log_info("%s belonged to nobody, and belongs to %s now: others run as nobody, too",
+		log_info("%s: owner changed from nobody to %s, because other programs also run as "
+			 "nobody",
 			 dir, words);
 	if (rc == 0)
 		return 1;
-	err_set(err, -rc, "%s stays nobody's, as whom others run, too: %s", dir,
-		rc == -EBUSY ? "another process writes it" : strerror(-rc));
+	err_set(err, -rc,
+		"%s: cannot change owner; still owned by nobody, as which other programs run: %s",
+		dir, rc == -EBUSY ? "another process writes to it" : strerror(-rc));
 	return err_hint(err, "once nothing uses it:  chown -R %u:%u %s", (unsigned)t.to.uid,
 			(unsigned)t.to.gid, dir);
 }

@@ -13,13 +13,13 @@ struct token_opts {
 
 #define PART(title, member) .group = title, .offset = offsetof(struct token_opts, member)
 static const struct cmd_opt token_options[] = {
-	{ NULL, "tokens", "FILE", "the file of tokens; create makes it", OPT_STRING,
+	{ NULL, "tokens", "FILE", "token file, created by create", OPT_STRING,
 	  PART("Tokens", tokens), .basic = true },
-	{ NULL, "scope", "WORD,...", "what it may do: read, write, admin", OPT_CHOICES,
+	{ NULL, "scope", "WORD,...", "permissions: read, write, admin", OPT_CHOICES,
 	  PART("Tokens", scopes), .words = token_scope_words, .def = "read", .basic = true },
-	{ NULL, "tenant", "NAME", "whose data: a directory of its own; a-z, 0-9, - and _",
+	{ NULL, "tenant", "NAME", "tenant, with a separate data directory: a-z, 0-9, - and _",
 	  OPT_STRING, PART("Tokens", tenant), .basic = true },
-	{ NULL, "name", "TEXT", "a note, for the list", OPT_STRING, PART("Tokens", name),
+	{ NULL, "name", "TEXT", "description shown by list", OPT_STRING, PART("Tokens", name),
 	  .basic = true },
 	{ 0 },
 };
@@ -148,16 +148,16 @@ static int token_run(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_token = {
 	.name = "token",
-	.summary = "who may ask a server, and send to it",
+	.summary = "manage the access tokens of a server",
 	.usage = "create | list | revoke ID --tokens FILE [OPTIONS]",
-	.about = "Keeps the file that cresset serve --tokens reads. create prints a new token, "
-		 "which is shown this once: the file has its SHA-256 only. list shows what there "
-		 "is, revoke takes one away. A server that runs reads the file again on SIGHUP.\n"
-		 "read asks, write sends, admin does both and deletes. A token with a tenant sees "
-		 "and adds to nothing but that tenant's data.",
+	.about = "Edits the file that cresset serve --tokens reads. create prints a new token "
+		"once: the file has only its SHA-256. list shows all tokens, revoke deletes "
+		"one. A running server reads the file again on SIGHUP.\n"
+		 "read allows queries, write allows uploads, admin allows both and deletion. A "
+		 "token with a tenant gives access to that tenant's data only.",
 	.examples = {
 		"cresset token create --tokens t --scope write --name db7\tprints it once",
-		"cresset token list --tokens t\twhat there is",
+		"cresset token list --tokens t\tall tokens",
 	},
 	.options = token_options,
 	.opts_size = sizeof(struct token_opts),

@@ -18,26 +18,27 @@ struct up_cmd_opts {
 
 #define PART(title, member) .group = title, .offset = offsetof(struct up_cmd_opts, member)
 static const struct cmd_opt up_options[] = {
-	{ NULL, "data", "DIR", "directory of the store; made when it is not there", OPT_STRING,
+	{ NULL, "data", "DIR", "store directory, created if missing", OPT_STRING,
 	  PART("Data", data), .def = "/var/lib/cresset", .basic = true },
 	ALWAYS_DIR_FORCE(up_cmd_opts, "data-force", "Data"),
-	{ NULL, "listen", "ADDR", "address and port of the page and the API; none: there is none",
-	  OPT_STRING, PART("Data", listen), .def = "127.0.0.1:7070", .basic = true },
+	{ NULL, "listen", "ADDR", "address and port of the page and the API; none: off", OPT_STRING,
+	  PART("Data", listen), .def = "127.0.0.1:7070", .basic = true },
 	{ NULL, "ui-dir", "DIR",
-	  "the page's files, in place of those in the program: web/ of the sources", OPT_STRING,
+	  "directory of page files to use instead of the built-in ones, such as web/", OPT_STRING,
 	  PART("Data", ui_dir) },
-	{ NULL, "retention", "TIME", "keep data that long: 36h, 14d", OPT_DURATION,
+	{ NULL, "retention", "TIME", "retention: 36h, 14d", OPT_DURATION,
 	  PART("Data", retention_ns), .def = "14d", .min = 1, .basic = true },
-	{ NULL, "disk", "SIZE", "and no more than that", OPT_SIZE, PART("Data", disk_bytes),
+	{ NULL, "disk", "SIZE", "maximum disk usage", OPT_SIZE, PART("Data", disk_bytes),
 	  .def = "10G", .min = 1 << 20, .basic = true },
-	{ NULL, "max-series", "N", "more of them at once are folded together", OPT_U64,
-	  PART("Data", max_series), .def = "20000", .min = 1, .max = UINT32_MAX },
+	{ NULL, "max-series", "N", "maximum number of series; further ones are merged into one",
+	  OPT_U64, PART("Data", max_series), .def = "20000", .min = 1, .max = UINT32_MAX },
 	ALWAYS_OPTIONS(up_cmd_opts),
-	{ NULL, "interval", "TIME", "how often the store is given what was recorded", OPT_DURATION,
+	{ NULL, "interval", "TIME", "interval between writes to the store", OPT_DURATION,
 	  PART("Cost and limits", interval_ns), .def = "10s", .min = 100000000,
 	  .max = 3600000000000ull },
-	{ NULL, "memory", "SIZE", "of the store process: heads, caches, queries", OPT_SIZE,
-	  PART("Cost and limits", memory_bytes), .def = "256M", .min = 8 << 20, .basic = true },
+	{ NULL, "memory", "SIZE", "memory limit of the store process: heads, caches, queries",
+	  OPT_SIZE, PART("Cost and limits", memory_bytes), .def = "256M", .min = 8 << 20,
+	  .basic = true },
 	ALWAYS_CONFIG(up_cmd_opts),
 	{ 0 },
 };
@@ -150,7 +151,7 @@ static void say(void *ctx)
 {
 	const struct up_page *page = ctx;
 
-	log_info("recording this machine into %s; ask it:  cresset query --data %s 'cpu{}'",
+	log_info("recording this machine into %s; query it:  cresset query --data %s 'cpu{}'",
 		 page->data, page->data);
 }
 
@@ -161,7 +162,7 @@ static unsigned look_again(void *ctx)
 
 	if (users_are_same(&page->users, &page->users_before))
 		return 0;
-	log_info("other users may ask now: the store process begins again");
+	log_info("other users have access now: restarting the store process");
 	return UP_KEEPER;
 }
 
@@ -194,7 +195,7 @@ static int up_command(struct cmd_line *line, const void *opts)
 	};
 
 	if (line->args.n)
-		return cmd_usage(line, "what is '%s'? The whole machine is recorded",
+		return cmd_usage(line, "unexpected argument '%s': up records the whole machine",
 				 line->args.v[0]);
 	int status = always_run(&r);
 	users_done(&page.users);
@@ -204,16 +205,15 @@ static int up_command(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_up = {
 	.name = "up",
-	.summary = "record this machine always, and keep it in a store",
+	.summary = "record this machine continuously into a store",
 	.usage = "[OPTIONS]",
-	.about = "Records the whole machine until it is stopped, and keeps what it sees in a "
-		 "directory that cresset query and cresset sql read with --data, also while it "
-		 "runs. A privileged process collects; another one, without any privilege, keeps "
-		 "the data, finds names and answers. It is the directory's owner, or the user "
-		 "cresset where that is root. Whichever dies is started again, and what was "
-		 "stored stays. SIGTERM and Ctrl-C end it; what was recorded up to then is "
-		 "stored. SIGHUP reads the file of --config again: the process that a change "
-		 "concerns begins again with it.",
+	.about = "Records the whole machine until it is stopped, into a directory that cresset "
+		"query and cresset sql can read with --data at any time. A privileged process "
+		"collects; an unprivileged one stores, symbolizes and serves the data. It runs "
+		"as the owner of the directory, or as the user cresset if the owner is root. A "
+		"process that dies is restarted; stored data is not affected. SIGTERM and "
+		"Ctrl-C store the last samples and end it. SIGHUP reads the --config file again "
+		"and restarts the processes that a change affects.",
 	.examples = {
 		"cresset up\tthis machine, into /var/lib/cresset",
 		"cresset up --data prof --retention 30d\tsomewhere else, and longer",

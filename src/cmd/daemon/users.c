@@ -1,3 +1,4 @@
+/* Finds the users with access: SUDO_UID, and members of the group cresset. */
 #include "cmd/daemon/users.h"
 
 #include "base/log.h"
@@ -33,13 +34,12 @@ static void add_sudo(struct users *u)
 	if (getuid() != 0 || geteuid() != 0 || !number)
 		return;
 	if (parse_u64(number, &uid) || uid >= UINT32_MAX) {
-		log_warn("SUDO_UID=%.40s is no user: nobody is let in for it", number);
+		log_warn("ignoring SUDO_UID=%.40s: no such user", number);
 		return;
 	}
 	const struct passwd *user = name ? getpwnam(name) : NULL;
 	if (user && user->pw_uid != uid)
-		log_warn("SUDO_UID=%s is not %.50s, whom SUDO_USER names: nobody is let in for it",
-			 number, name);
+		log_warn("ignoring SUDO_UID=%s: SUDO_USER is %.50s", number, name);
 	else if (uid)
 		add(u, (uid_t)uid, SERVER_READS | SERVER_ADDS);
 }

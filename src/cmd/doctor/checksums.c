@@ -1,3 +1,4 @@
+/* Parses a SHA256SUMS file and hashes each listed file below the directory. */
 #include "cmd/doctor/checksums.h"
 
 #include "base/fs.h"
@@ -144,7 +145,7 @@ static int list_read(int dir, struct buf *text, struct err *err)
 	int fd = regular_file_open(dir, CHECKSUMS_NAME);
 	if (fd < 0)
 		return err_set(err, -fd, CHECKSUMS_NAME " cannot be read: %s",
-			       fd == -EINVAL ? "it is no regular file" : strerror(-fd));
+			       fd == -EINVAL ? "not a regular file" : strerror(-fd));
 	int rc = fs_read_fd(fd, CHECKSUMS_BYTES, text, err);
 	close(fd);
 	if (rc < 0)

@@ -2,7 +2,7 @@
  *
  *     64 hexadecimal digits, a blank, a blank or *, the name: relative to the list's directory
  *
- * The list is not trusted. Names that lead out of the installation are not looked at, only regular
+ * The list is not trusted. Names that lead out of the installation are not examined, only regular
  * files are opened, and their content is read in pieces. */
 #ifndef CRESSET_CMD_DOCTOR_CHECKSUMS_H
 #define CRESSET_CMD_DOCTOR_CHECKSUMS_H

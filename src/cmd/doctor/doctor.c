@@ -37,8 +37,8 @@ static void say_works(const struct gpu_now *now, struct check *c)
 		return;
 	c->state = CHECK_LIMITED;
 	snprintf(c->remedy, sizeof c->remedy,
-		 "%u of them lost, %u do not answer: the kernel's log says more: dmesg | tail",
-		 lost, m->left_out);
+		 "%u of them lost, %u do not respond: see the kernel log: dmesg | tail", lost,
+		 m->left_out);
 }
 
 static void say_gpus(const struct gpu_now *now, struct check *c)
@@ -47,9 +47,9 @@ static void say_gpus(const struct gpu_now *now, struct check *c)
 	if (now->status.hangs_ns || now->status.state == GPU_STARTING) {
 		c->state = CHECK_LIMITED;
 		snprintf(c->detail, sizeof c->detail,
-			 "the driver does not answer: no metrics of GPUs");
+			 "the driver does not respond: no GPU metrics");
 		snprintf(c->remedy, sizeof c->remedy,
-			 "all else goes on; the kernel's log says more: dmesg | tail");
+			 "everything else works; see the kernel log: dmesg | tail");
 	} else if (now->status.state == GPU_WORKS) {
 		say_works(now, c);
 	} else if (now->status.state == GPU_FAILED) {
@@ -74,11 +74,11 @@ static void say_profiling(const struct gpu_now *now, struct check *c)
 	c->state = CHECK_LIMITED;
 	if (who == GPU_PROFILING_ADMIN)
 		snprintf(c->detail, sizeof c->detail,
-			 "the driver lets only programs of root take samples of instructions; GPU "
-			 "time needs no permission");
+			 "the driver lets only root sample instructions; GPU time needs no "
+			 "permission");
 	else
 		snprintf(c->detail, sizeof c->detail,
-			 "the driver does not say who may take samples of instructions");
+			 "the driver does not report who may sample instructions");
 	snprintf(c->remedy, sizeof c->remedy,
 		 "for programs of other users, then load the driver again: echo options nvidia "
 		 "NVreg_RestrictProfilingToAdminUsers=0 >/etc/modprobe.d/profiling.conf");
@@ -102,11 +102,10 @@ static void say_library(const struct gpu_survey *s, struct check *c)
 		c->state = CHECK_LIMITED;
 		snprintf(c->detail + n, sizeof c->detail - n, "; none can get it: %.60s", err.text);
 		snprintf(c->remedy, sizeof c->remedy,
-			 "install %s beside cresset, or in ../lib/cresset from there",
+			 "install %s in the directory of cresset, or in ../lib/cresset from there",
 			 cuda_attach_library.name);
 	} else if (s->unreadable) {
-		snprintf(c->detail + n, sizeof c->detail - n, "; %u may not be looked at",
-			 s->unreadable);
+		snprintf(c->detail + n, sizeof c->detail - n, "; %u not readable", s->unreadable);
 	}
 }
 
@@ -117,21 +116,21 @@ static void say_attach(struct check *c)
 	*c = (struct check){ .name = "GPU attach", .state = CHECK_OK };
 	if (why == GPU_ATTACH_NOT_REFUSED) {
 		snprintf(c->detail, sizeof c->detail,
-			 "programs that run can get the library: gpu attach, up --gpu-attach");
+			 "to load the library into running programs: gpu attach, up --gpu-attach");
 		return;
 	}
 	c->state = CHECK_LIMITED;
 	snprintf(c->detail, sizeof c->detail,
 		 why == GPU_ATTACH_PTRACE_SCOPE
-			 ? "no program that runs can get the library: kernel.yama.ptrace_scope is 3"
-			 : "programs of other users cannot get the library while they run");
+			 ? "running programs cannot get the library: kernel.yama.ptrace_scope is 3"
+			 : "running programs of other users cannot get the library");
 	snprintf(c->remedy, sizeof c->remedy,
 		 why == GPU_ATTACH_PTRACE_SCOPE
-			 ? "give it to programs that start: " CUDA_INJECTION_VARIABLE
+			 ? "set it for new programs: " CUDA_INJECTION_VARIABLE
 			 : "run as root, or with CAP_SYS_PTRACE");
 }
 
-/* Returns their number, or 0 if there is no room for all. */
+/* Returns their number, or 0 if there is no space for all. */
 static size_t doctor_gpu(struct check *out, size_t max)
 {
 	struct gpu_survey survey = { 0 };
@@ -160,12 +159,12 @@ static const char *walker_meaning(const char *walker)
 {
 	if (walker && strstr(walker, "tables"))
 		return "The programs' own call frame information, so no frame pointers are\n"
-		       "        needed; a stack that could not be finished says why at its root.";
+		       "        needed; an incomplete stack has the reason at its root.";
 	if (walker && strstr(walker, "helper"))
 		return "The kernel's own walk: user code without frame pointers\n"
 		       "        gives short stacks, and stacks may end without a reason.";
 	return "User code that was built without frame pointers gives short stacks;\n"
-	       "        a stack that could not be finished says why at its root.";
+	       "        an incomplete stack has the reason at its root.";
 }
 
 /* What the current clock and walker mean for the content of a profile. */
@@ -173,7 +172,8 @@ static void add_meaning(struct buf *b, const struct collect_stats *s)
 {
 	bool cpu_clock = s->clock && strcmp(s->clock, "cpu-clock") == 0;
 	buf_addf(b, "\nclock:  %s. %s\n", s->clock ? s->clock : "unknown",
-		 cpu_clock ? "A timer per CPU: code that runs with interrupts off is charged where "
+		 cpu_clock ? "A timer per CPU: code that runs with interrupts off is attributed to "
+			     "where "
 			     "they\n        are enabled again; idle time is not sampled."
 			   : "Hardware counter with NMI: also code that runs with interrupts off.");
 	buf_addf(b, "walker: %s. %s\n", s->walker ? s->walker : "unknown",
@@ -270,8 +270,8 @@ static int doctor_run(struct cmd_line *line, const void *opts)
 }
 
 static const struct cmd_opt doctor_options[] = {
-	{ NULL, "data", "DIR", "read all of a store instead: is it as it was written?", OPT_STRING,
-	  "What", offsetof(struct doctor_opts, data), .basic = true },
+	{ NULL, "data", "DIR", "verify all files of a store", OPT_STRING, "What",
+	  offsetof(struct doctor_opts, data), .basic = true },
 	{ NULL, "self", NULL, "verify the files of this program instead", OPT_FLAG, "What",
 	  offsetof(struct doctor_opts, self), .basic = true },
 	KERNEL_BTF_OPTION(doctor_opts, kernel.btf_file),
@@ -280,24 +280,24 @@ static const struct cmd_opt doctor_options[] = {
 
 const struct cmd cmd_doctor = {
 	.name = "doctor",
-	.summary = "what works on this host, and how to fix what does not",
+	.summary = "check this host, and show how to fix what does not work",
 	.usage = "[PID] [OPTIONS]",
-	.about = "Tries each thing that recording needs, and then a recording of what cresset up "
-		 "records: cpu and off-cpu. The exit status is 0 when all of that works here, 3 "
-		 "when a permission is missing, 4 when the kernel lacks something.\n"
-		 "With -v, a program that the kernel refuses comes with the last lines of the "
-		 "verifier's log, with -vv with all of it.\n"
-		 "With a process, shows each file whose code it runs: where its names come from, "
-		 "what its stacks are walked by, and the command that would give better names. "
-		 "The exit status is 5 when there is no such process.\n"
-		 "With --data, reads every file of a store and compares it with the checksums in "
-		 "it, also while another process writes it; nothing is changed. The exit status "
-		 "is 6 when something is damaged.\n"
-		 "With --self, compares the files of this program with the list of its release, "
-		 "SHA256SUMS, which is beside the program or in ../lib/cresset from there, and "
-		 "tries the libraries that it loads by name. With -v, shows every file. The exit "
-		 "status is 6 when a file is changed, missing or of another version, 3 when one "
-		 "may not be read, 4 when up and serve lack a library.",
+	.about = "Tests every feature that recording needs, and then a recording of the default "
+		"events of cresset up: cpu and off-cpu. The exit status is 0 if all of them "
+		"work, 3 if a permission is missing, 4 if the kernel lacks a feature.\n"
+		 "If the kernel rejects a BPF program, -v shows the last lines of the verifier "
+		 "log, -vv all of it.\n"
+		 "With a PID, shows each file that the process runs code of, the source of its "
+		 "symbols, its unwinding method, and a command for better symbols. The exit "
+		 "status is 5 if the process does not exist.\n"
+		 "With --data, reads every file of a store and verifies its checksums; another "
+		 "process may write to the store at the same time. Nothing is changed. The exit "
+		 "status is 6 if a file is damaged.\n"
+		 "With --self, compares the files of this program with SHA256SUMS of its "
+		 "release, in the directory of the program or in ../lib/cresset from there, and "
+		 "loads the libraries that it opens by name. -v shows every file. The exit "
+		 "status is 6 if a file is changed, missing or of another version, 3 if one is "
+		 "not readable, 4 if up and serve lack a library.",
 	.examples = {
 		"sudo cresset doctor\tone line per capability",
 		"sudo cresset doctor 4242\tthe files of a process and their names",

@@ -35,7 +35,7 @@ enum cmd_status collect_status(int rc);
  *
  *     pid, comm, bits (64 or 32), files [{path, deleted, state, build_id, names_from, functions,
  *     debug_file, go, frames_from, frame_rows,
- *     error, remedy}], jit {bytes, perf_map (null: there is none), remedy}
+ *     error, remedy}], jit {bytes, perf_map (null: none), remedy}
  *
  * state is "ok", "limited" or "missing"; unknown or absent values are null. Returns the exit
  * status. */
@@ -53,7 +53,7 @@ int doctor_data(struct cmd_line *line, const char *dir);
 
 /* cresset doctor --self. JSON:
  *
- *     version, build_id, sound, verified, checksums (path; null: there are none),
+ *     version, build_id, sound, verified, checksums (path; null: none),
  *     files [{name, state, error}], checks
  *
  * state is "same", "changed", "missing", "not_a_file", "outside" or "not_readable". sound: nothing

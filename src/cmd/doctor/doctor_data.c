@@ -1,3 +1,4 @@
+/* doctor --data: verifies a store and prints a summary, with each damaged file. */
 #include "cmd/doctor/doctor.h"
 
 #include "base/escape.h"
@@ -70,7 +71,7 @@ static void add_asked(struct buf *b, const struct store_asked *a)
 {
 	if (!a->retention_ns)
 		return;
-	buf_adds(b, "asked:  ");
+	buf_adds(b, "limits: ");
 	fmt_duration(b, a->retention_ns);
 	if (a->detail_retention_ns < a->retention_ns) {
 		buf_adds(b, " (every 10 s: ");
@@ -88,34 +89,34 @@ static void add_totals(struct buf *b, const struct store_check *c)
 {
 	buf_addc(b, '\n');
 	add_asked(b, &c->kept.asked);
-	buf_addf(b, "kept:   %u day%s", c->days, c->days == 1 ? "" : "s");
+	buf_addf(b, "days:   %u day%s", c->days, c->days == 1 ? "" : "s");
 	if (c->days)
 		buf_addf(b, ", %s to %s", day_of(c->from_ns).s, day_of(c->to_ns - 1).s);
 	if (c->kept.from_ns > 0)
-		buf_addf(b, "; what was before %s was taken away%s", day_of(c->kept.from_ns).s,
+		buf_addf(b, "; data before %s was deleted%s", day_of(c->kept.from_ns).s,
 			 c->kept.is_short ? ", because of --disk" : "");
-	buf_adds(b, "\nthere:  ");
+	buf_adds(b, "\ntotal:  ");
 	add_count(b, c->rows, "row");
 	add_count(b, c->blocks, "block");
 	fmt_bytes(b, c->bytes);
 	if (c->lost_rows) {
 		buf_adds(b, "\nlost:   ");
 		fmt_count(b, c->lost_rows);
-		buf_adds(b, " rows of batches that wait: their stack or series is not there");
+		buf_adds(b, " rows of pending batches: their stack or series is missing");
 	}
 	buf_adds(b, "\n\n");
 }
 
-/* Says which files others could read, and what to do. */
+/* States which files others could read, and what to do. */
 static void add_modes(struct buf *b, const char *dir, const struct store_modes *m)
 {
 	if (m->mended)
 		buf_addf(b,
-			 "mended: others could read %u file%s; only the owner and group may now\n",
+			 "fixed:  others could read %u file%s; only the owner and group can now\n",
 			 m->mended, m->mended == 1 ? "" : "s");
 	if (m->left)
 		buf_addf(b,
-			 "open:   others may read %u file%s of another user's: ask as the owner "
+			 "open:   others may read %u file%s of another user: run this as the owner "
 			 "or root\n",
 			 m->left, m->left == 1 ? "" : "s");
 	if (m->is_open)
@@ -127,11 +128,9 @@ static void add_modes(struct buf *b, const char *dir, const struct store_modes *
 static void add_verdict(struct buf *b, const struct term *term, const struct store_check *c)
 {
 	term_paint(b, term->color_out, PAINT_BOLD,
-		   c->unsound ? "something is damaged" : "all is as it was written");
+		   c->unsound ? "the store is damaged" : "no damage found");
 	if (c->unsound)
-		buf_addf(b,
-			 ": %u of %zu files. Damaged blocks are left out of answers, the rest is "
-			 "shown.",
+		buf_addf(b, ": %u of %zu files. Queries skip damaged blocks and use the rest.",
 			 c->unsound, c->files.n);
 	buf_addc(b, '\n');
 }

@@ -1,3 +1,5 @@
+/* doctor PID: prints the mapped files of a process, with the sources of their symbols and unwind
+ * tables. */
 #include "cmd/doctor/doctor.h"
 
 #include "base/escape.h"
@@ -70,7 +72,7 @@ static void add_frames(struct buf *b, const struct inspected *o)
 {
 	add_field(b, "stacks");
 	if (!o->frames_from) {
-		buf_adds(b, o->is_go ? "frame pointers, as Go keeps them"
+		buf_adds(b, o->is_go ? "frame pointers, as in all Go programs"
 				     : "frame pointers only, if it has any");
 		return;
 	}
@@ -92,7 +94,7 @@ static void add_file(struct buf *b, const struct term *term, const struct inspec
 	}
 	add_field(b, "build id");
 	add_hex(b, o);
-	buf_adds(b, o->build_id_len ? "" : "none: names of it are not kept between recordings");
+	buf_adds(b, o->build_id_len ? "" : "none: its symbols are not cached between recordings");
 	add_names(b, o);
 	add_frames(b, o);
 	if (*o->remedy.text) {
@@ -108,7 +110,7 @@ static void add_jit(struct buf *b, const struct term *term, const struct inspect
 		return;
 	buf_addc(b, ' ');
 	term_check(b, term, in->has_perf_map ? CHECK_OK : CHECK_LIMITED);
-	buf_adds(b, " code made at run time, ");
+	buf_adds(b, " generated code, ");
 	fmt_bytes(b, in->jit_bytes);
 	add_field(b, "names");
 	buf_addf(b, "%s%s", in->has_perf_map ? "" : "no ", in->perf_map);
@@ -163,7 +165,7 @@ static bool has_spans(const struct inspected_context *c)
 static const char *variable_words(const struct inspected_context *c)
 {
 	return c->variable_errno == EAGAIN       ? "not placed by the dynamic linker yet"
-	       : c->variable_errno               ? "placed in a way that is not known here"
+	       : c->variable_errno               ? "placed in an unsupported way"
 	       : c->recipe.place == TRACE_STATIC ? "in the static block"
 						 : "in a block of its library's";
 }
@@ -173,9 +175,9 @@ static void add_threads(struct buf *b, const struct inspected_context *c)
 	add_field(b, "traces");
 	if (*c->says.threads) {
 		add_text(b, c->says.threads);
-		buf_adds(b, process_context_has_threads(&c->says) ? "" : " (not known here)");
+		buf_adds(b, process_context_has_threads(&c->says) ? "" : " (not supported)");
 	} else {
-		buf_adds(b, "it does not say that its threads tell spans");
+		buf_adds(b, "the process does not publish the spans of its threads");
 	}
 	if (!c->variable_in)
 		return;
@@ -188,8 +190,7 @@ static void add_threads(struct buf *b, const struct inspected_context *c)
 static void add_context(struct buf *b, const struct term *term, const struct inspected_context *c)
 {
 	if (!c->is_there && !c->variable_in) {
-		buf_adds(b, " it publishes no context of OpenTelemetry: no service, and no "
-			    "spans of traces\n");
+		buf_adds(b, " no OpenTelemetry process context: no service, and no trace spans\n");
 		return;
 	}
 	buf_addc(b, ' ');
@@ -225,8 +226,7 @@ static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 	if (in->files.n || in->jit_bytes)
 		add_context(b, term, &in->context);
 	else
-		buf_adds(b,
-			 " it has no code of its own: a thread of the kernel, or about to end\n");
+		buf_adds(b, " no code: a kernel thread, or a process that is exiting\n");
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

@@ -1,3 +1,5 @@
+/* doctor --self: compares the program's files with their checksums, and loads the optional
+ * libraries. */
 #include "cmd/doctor/doctor.h"
 
 #include "attach/cuda_attach.h"
@@ -22,7 +24,7 @@ enum { SELF_CHECKS = 6 };
 
 struct self {
 	struct installed_dirs dirs;
-	char list[INSTALLED_DIR_MAX + 16]; /* the list of checksums; "": there is none */
+	char list[INSTALLED_DIR_MAX + 16]; /* the list of checksums; "": none */
 	struct checksums sums;
 	bool verified;
 	struct check checks[SELF_CHECKS];
@@ -72,7 +74,7 @@ static const struct {
 	[CHECKSUM_CHANGED] = { "changed", "changed" },
 	[CHECKSUM_MISSING] = { "missing", "missing" },
 	[CHECKSUM_NOT_A_FILE] = { "not_a_file", "not a regular file" },
-	[CHECKSUM_OUTSIDE] = { "outside", "not looked at: its name leads out of the installation" },
+	[CHECKSUM_OUTSIDE] = { "outside", "not checked: its name leads out of the installation" },
 	[CHECKSUM_NOT_READABLE] = { "not_readable", "not readable" },
 };
 
@@ -81,7 +83,7 @@ static enum check_state state_of(const struct checksum_file *f)
 	return f->state == CHECKSUM_SAME ? CHECK_OK : CHECK_MISSING;
 }
 
-/* Reads the first list there is. A package has its own below lib, so names lead to bin, too. */
+/* Reads the first list there is. A package has its own below lib, so names lead to bin as well. */
 static int verify(struct self *s, struct err *err)
 {
 	static const unsigned levels_up[] = { [INSTALLED_BESIDE] = 0, [INSTALLED_LIB] = 2 };
@@ -99,7 +101,7 @@ static int verify(struct self *s, struct err *err)
 static void say_no_list(struct self *s, int rc, const struct err *err)
 {
 	if (rc == -ENOENT) {
-		struct check *c = add(s, "files", CHECK_LIMITED, "not compared: there is no %s",
+		struct check *c = add(s, "files", CHECK_LIMITED, "not compared: %s is missing",
 				      CHECKSUMS_NAME);
 		snprintf(c->remedy, sizeof c->remedy,
 			 "archives and packages of releases have one; looked in\n%.110s\n%.110s",
@@ -116,7 +118,7 @@ static void say_bad_lines(struct self *s)
 	char more[48] = "";
 
 	if (c->bad_lines > 1)
-		snprintf(more, sizeof more, ", nor are %zu more,", c->bad_lines - 1);
+		snprintf(more, sizeof more, ", and %zu more,", c->bad_lines - 1);
 	remedy(add(s, "files", CHECK_MISSING, "line %zu is not as sha256sum writes it%s in %s",
 		   c->first_bad, more, s->list),
 	       again);
@@ -136,14 +138,14 @@ static void say_list(struct self *s)
 		remedy(add(s, "files", CHECK_MISSING, "%s names no file", s->list), again);
 		end_with(s, CMD_BAD_INPUT);
 	} else if (c->wrong) {
-		remedy(add(s, "files", CHECK_MISSING, "%zu of %zu are not as in %s", c->wrong,
+		remedy(add(s, "files", CHECK_MISSING, "%zu of %zu differ from %s", c->wrong,
 			   c->files.n, s->list),
 		       again);
 	} else if (!c->has_program) {
-		add(s, "files", CHECK_LIMITED, "%zu, but not this program, as in %s", c->files.n,
+		add(s, "files", CHECK_LIMITED, "%zu match %s, but not this program", c->files.n,
 		    s->list);
 	} else {
-		add(s, "files", CHECK_OK, "%zu as in %s", c->files.n, s->list);
+		add(s, "files", CHECK_OK, "%zu match %s", c->files.n, s->list);
 		s->verified = true;
 	}
 }
@@ -182,12 +184,12 @@ static void say_gpu_library(struct self *s)
 	int fd = open_gpu_library(s);
 
 	if (fd == -ENOENT) {
-		remedy(add(s, name, CHECK_LIMITED, "not there: no GPU time of programs"), again);
+		remedy(add(s, name, CHECK_LIMITED, "missing: no GPU time of programs"), again);
 		return;
 	}
 	if (fd < 0) {
 		add(s, name, CHECK_MISSING, "cannot be read: %s",
-		    fd == -EINVAL ? "it is no regular file" : strerror(-fd));
+		    fd == -EINVAL ? "not a regular file" : strerror(-fd));
 		end_with(s, status_of(-fd));
 		return;
 	}
@@ -200,7 +202,7 @@ static void say_gpu_library(struct self *s)
 	remedy(*version ? add(s, name, CHECK_MISSING, "of version %s, but this program is of %s",
 			      version, CRESSET_VERSION)
 			: add(s, name, CHECK_MISSING,
-			      "of no known version, but this program is of %s", CRESSET_VERSION),
+			      "of unknown version, but this program is of %s", CRESSET_VERSION),
 	       again);
 	end_with(s, CMD_BAD_INPUT);
 }
@@ -216,7 +218,7 @@ static const struct late_library {
 	{ "HTTP server",
 	  { MHD_LIBRARY },
 	  "without it up and serve do not start: install GNU libmicrohttpd, or use the program of "
-	  "a release, which has it inside",
+	  "a release, which includes it",
 	  CHECK_MISSING,
 	  true },
 	{ "TLS",
@@ -227,8 +229,7 @@ static const struct late_library {
 	  false },
 	{ "HTTP client",
 	  { HTTP_LIBRARIES },
-	  "without it there are no debug files from debuginfod, and agent and query --server reach "
-	  "no server: install libcurl",
+	  "without it debuginfod, agent and query --server do not work: install libcurl",
 	  CHECK_LIMITED,
 	  false },
 };
@@ -280,10 +281,10 @@ static void add_text(struct buf *b, const struct cmd_line *line, const struct se
 	add_files(b, term, s, line->globals.verbose);
 	buf_addc(b, '\n');
 	term_paint(b, term->color_out, PAINT_BOLD,
-		   !is_sound(s)  ? "something is wrong with this installation"
-		   : s->verified ? "this program and its files are as " CHECKSUMS_NAME " has them"
-				 : "nothing is known to be wrong, but this program was not "
-				   "compared with its release");
+		   !is_sound(s) ? "something is wrong with this installation"
+		   : s->verified
+			   ? "this program and its files are as " CHECKSUMS_NAME " has them"
+			   : "no errors found, but this program was not compared with its release");
 	buf_addc(b, '\n');
 	term_fit(term, b);
 }

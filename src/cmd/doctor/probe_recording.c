@@ -1,3 +1,4 @@
+/* Records for a moment with the default events, to see whether recording works. */
 #include "cmd/doctor/doctor.h"
 
 #include "collect/kernel/sampler_opts.h"

@@ -1,3 +1,4 @@
+/* Prints a list of checks as aligned text, or as JSON. */
 #include "cmd/doctor/show_checks.h"
 
 #include "base/escape.h"

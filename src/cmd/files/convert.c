@@ -24,26 +24,25 @@ struct convert_opts {
 #define IMPORT(member) \
 	.group = "Into a store", .offset = offsetof(struct convert_opts, import.member)
 static const struct cmd_opt convert_options[] = {
-	{ "o", "output", "FILE", "repeatable; the format is by the ending; - = stdout", OPT_STRINGS,
-	  OUTPUT(outputs), .basic = true },
-	{ NULL, "to", "FORMAT", "when the ending of -o does not tell", OPT_STRING, OUTPUT(format),
-	  .basic = true },
-	{ NULL, "format", "FORMAT", "the same", OPT_STRING, OUTPUT(format) },
+	{ "o", "output", "FILE", "output file, format from its ending; - = stdout; repeatable",
+	  OPT_STRINGS, OUTPUT(outputs), .basic = true },
+	{ NULL, "to", "FORMAT", "output format (default: from the file name ending)", OPT_STRING,
+	  OUTPUT(format), .basic = true },
+	{ NULL, "format", "FORMAT", "same as --to", OPT_STRING, OUTPUT(format) },
 	{ NULL, "data", "DIR",
-	  "into a directory of the store, instead of -o; directories are read, too", OPT_STRING,
+	  "store directory to import into, instead of -o; FILE may be a directory", OPT_STRING,
 	  IMPORT(data), .basic = true },
 	DATA_DIR_FORCE("data-force", "Into a store",
 		       offsetof(struct convert_opts, import.data_force)),
-	{ NULL, "label", "K=V", "of all that is imported; repeatable", OPT_STRINGS,
+	{ NULL, "label", "K=V", "label added to all imported data; repeatable", OPT_STRINGS,
 	  IMPORT(labels) },
-	{ NULL, "at", "T", "when files were recorded that do not tell, nor their names", OPT_STRING,
-	  IMPORT(at) },
+	{ NULL, "at", "T", "recording time of files without a timestamp", OPT_STRING, IMPORT(at) },
 	TEXT_OPTIONS(convert_opts),
 	FILTER_OPTIONS(convert_opts),
 	{ 0 },
 };
 
-/* Whether the format shows GPU activity beside the threads: at least two types. */
+/* Whether the format shows GPU activity next to the threads: at least two types. */
 static bool shows_more(const struct format *f, const struct profile *p)
 {
 	return f->has_counters && profile_pick_type(p, "gpu-time") != UINT32_MAX;
@@ -76,7 +75,7 @@ static void note_negative(const struct outputs *outputs, const struct profile *p
 		 part.n, part.n_all, profile_str(p, t->name), buf_cstr(&sum));
 	for (size_t i = 0; i < outputs->n; i++)
 		if (outputs->v[i].format->no_negative)
-			log_warn("%s: they are left out, as %s has no values below zero",
+			log_warn("%s: dropped, because %s has no values below zero",
 				 outputs->v[i].path, outputs->v[i].format->name);
 	buf_done(&sum);
 }
@@ -90,13 +89,13 @@ static int write_outputs(struct cmd_line *line, const struct convert_opts *o,
 	note_types(outputs, p);
 	note_negative(outputs, p);
 	if (!p->samples.n)
-		log_info("there are no samples to write");
+		log_info("no samples to write");
 	if (outputs_open(line, outputs, &err) < 0)
 		return cmd_fail(CMD_NO_OUTPUT, &err);
 	return outputs_finish(outputs, p, &write);
 }
 
-/* A store keeps everything: queries select parts of it. */
+/* A store retains everything: queries select parts of it. */
 static int convert_import(struct cmd_line *line, const struct convert_opts *o)
 {
 	const struct filter_opts *f = &o->filter;
@@ -139,14 +138,16 @@ const struct cmd cmd_convert = {
 	.name = "convert",
 	.summary = "any profile format to any other",
 	.usage = "FILE... -o OUT|--data DIR [OPTIONS]",
-	.about = "Reads profiles of any format it knows, found by their content, merges them, and "
-		 "writes what passes the filters; types and labels stay apart. What a format "
-		 "cannot hold is lost: cresset help formats. A format that holds one type gets "
-		 "--type, else the default one, and the others are named on standard error.\n"
-		 "With --data the files, and those in directories, by name, go into a store, each "
-		 "once however often it is given. A file that tells no time has it in its name, "
-		 "in UTC (2026-11-21T10:15:00Z, 20261121-101500, Unix time), else --at says it. "
-		 "What cannot be read is passed over and named, and the exit status is 6.",
+	.about = "Reads profiles of all supported formats, detected from their content, merges "
+		"them and writes the samples that pass the filters; types and labels stay "
+		"separate. cresset help formats lists the data that each format loses. A format "
+		"with one type only gets --type, else the default one; the others are listed on "
+		"standard error.\n"
+		 "With --data the files, and all files of directories in the order of their "
+		 "names, are imported into a store; a file that is imported again adds nothing. "
+		 "A file without a timestamp takes it from its name, in UTC "
+		 "(2026-11-21T10:15:00Z, 20261121-101500, Unix time), or from --at. Unreadable "
+		 "files are listed and skipped, and the exit status is 6.",
 	.examples = {
 		"cresset convert cpu.cresset -o cpu.pb.gz\tfor pprof",
 		"cresset convert a.pb.gz b.pb.gz -o all.cresset\tboth, merged",

@@ -47,9 +47,9 @@ static int refuse_foreign(const char *dir, uid_t owner, const struct data_dir_ru
 {
 	char words[64];
 
-	err_set(err, EACCES, "%s: belongs to %s, who could read what all users run here", dir,
+	err_set(err, EACCES, "%s: belongs to %s, who could read the profiles of all users", dir,
 		store_user_words(owner, words));
-	return err_hint(err, "choose a directory that is not there yet; or accept it:  --%s %s",
+	return err_hint(err, "choose a new directory, or accept it:  --%s %s",
 			rule->option, data_dir_words[DATA_DIR_FOREIGN]);
 }
 

@@ -24,8 +24,8 @@ extern const char *const data_dir_words[]; /* in this order */
 /* A row of an option table, with a struct choice_list at this offset. */
 #define DATA_DIR_FORCE(name, title, at) \
 	{ NULL, name, "WHY,...", \
-	  "with a directory that is refused else: open: others may enter it; foreign: it is " \
-	  "another user's, who can read what all users here run", \
+	  "accept a directory that is otherwise refused: open: other users may enter it; " \
+	  "foreign: another user owns it and can read the profiles of all users", \
 	  OPT_CHOICES, .group = title, .offset = at, .words = data_dir_words }
 /* clang-format on */
 

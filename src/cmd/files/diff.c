@@ -38,21 +38,21 @@ static const struct cmd_opt diff_options[] = {
 	{ NULL, "norm", "NORM", "share of the total, rate per second, or abs", OPT_ENUM,
 	  COMPARE(norm), .words = norms, .def = "share", .basic = true },
 	{ NULL, "fail-on", "PCT",
-	  "end with 10 if a function surely grew by more percentage points (rate, abs: percent "
-	  "of all of OLD)",
+	  "status 10 if a function grew significantly by more than PCT points (rate, abs: % of the "
+	  "OLD total)",
 	  OPT_NUMBER, COMPARE(fail_on), .basic = true },
-	{ NULL, "confidence", "PCT", "of the intervals", OPT_PERCENT, COMPARE(confidence),
-	  .def = "95" },
-	{ NULL, "strict", NULL, "functions are the same only if name, file and binary are equal",
-	  OPT_FLAG, COMPARE(filter.strict) },
-	{ "o", "output", "FILE", "a file: .svg .html .folded .pb.gz .json .csv .txt", OPT_STRING,
+	{ NULL, "confidence", "PCT", "confidence level of the intervals", OPT_PERCENT,
+	  COMPARE(confidence), .def = "95" },
+	{ NULL, "strict", NULL, "match functions by name, file and binary", OPT_FLAG,
+	  COMPARE(filter.strict) },
+	{ "o", "output", "FILE", "file: .svg .html .folded .pb.gz .json .csv .txt", OPT_STRING,
 	  SHOW(output), .basic = true },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "15",
 	  .max = UINT32_MAX, .basic = true },
-	{ NULL, "min-change", "PCT", "leave smaller changes out; counted as for --fail-on",
-	  OPT_NUMBER, SHOW(min_change) },
-	{ NULL, "widths", "SIDE", "whose widths frames have in a picture: new or old", OPT_ENUM,
-	  SHOW(widths), .words = widths, .def = "new" },
+	{ NULL, "min-change", "PCT", "hide smaller changes; unit as for --fail-on", OPT_NUMBER,
+	  SHOW(min_change) },
+	{ NULL, "widths", "SIDE", "frame widths in a graph: new or old", OPT_ENUM, SHOW(widths),
+	  .words = widths, .def = "new" },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS(diff_cmd_opts),
 	{ 0 },
@@ -227,7 +227,7 @@ static void say_too_much(const struct comparison *c, const char *what, const cha
 	buf_done(&b);
 }
 
-/* The greatest growth of self values comes first, then callers that grew with their callees. */
+/* The greatest growth of self values is first, then callers that grew with their callees. */
 static size_t fail_rows(const struct comparison *c, bool by_self, size_t n_said)
 {
 	const struct diff *d = c->diff;
@@ -241,7 +241,7 @@ static size_t fail_rows(const struct comparison *c, bool by_self, size_t n_said)
 		if (n_said++ < FAILURES_SHOWN)
 			say_too_much(
 				c, strtab_get(&d->names->strings, d->names->funcs.v[r->func].name),
-				is_self ? "" : " with what it calls",
+				is_self ? "" : " including callees",
 				is_self ? r->self.growth : r->total.growth);
 	}
 	return n_said;
@@ -291,8 +291,8 @@ static int compare(struct comparison *c)
 	c->table.diff = c->diff;
 	c->table.min_growth = c->opts->min_change.v;
 	if (c->diff->period_missing && opts.norm != DIFF_SHARE)
-		log_warn("one of the files does not say how much a sample stands for: both are "
-			 "taken to be sampled alike");
+		log_warn("one of the files has no sampling period: assuming that both have the "
+			 "same");
 	return CMD_OK;
 }
 
@@ -355,11 +355,11 @@ static int diff_run(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_diff = {
 	.name = "diff",
-	.summary = "what changed between two files, and how sure that is",
+	.summary = "changes between two files, with confidence intervals",
 	.usage = "OLD NEW [-o OUT] [OPTIONS]",
 	.examples = {
 		"cresset diff old.cresset new.cresset\tfunctions that changed",
-		"cresset diff old.cresset new.cresset --fail-on 5\tfor CI: ends with 10",
+		"cresset diff old.cresset new.cresset --fail-on 5\tfor CI: exit status 10",
 		"cresset diff old.cresset new.cresset -o diff.svg\tred grew, blue shrank",
 	},
 	.options = diff_options,

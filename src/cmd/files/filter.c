@@ -1,3 +1,4 @@
+/* Checks the filter options, compiles the expressions, and selects the type to show. */
 #include "cmd/files/filter.h"
 
 #include "base/log.h"
@@ -101,7 +102,7 @@ static int no_such_type(const struct profile *p, const char *want)
 		words[i] = query_type_word(p, i);
 	const char *near = str_nearest(want, words, n);
 	query_list_types(&list, p, UINT32_MAX);
-	err_set(&err, EINVAL, "there is no type '%s' here", want);
+	err_set(&err, EINVAL, "no type '%s'", want);
 	if (near)
 		err_hint(&err, "did you mean '%s'?\ntypes here: %s", near, buf_cstr(&list));
 	else
@@ -113,7 +114,7 @@ static int no_such_type(const struct profile *p, const char *want)
 static int no_types(void)
 {
 	struct err err = { 0 };
-	err_set(&err, ENODATA, "there are no samples of any type");
+	err_set(&err, ENODATA, "no samples of any type");
 	return cmd_fail(CMD_BAD_INPUT, &err);
 }
 

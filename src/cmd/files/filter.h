@@ -32,39 +32,39 @@ static inline struct load_opts filter_load(const struct filter_opts *f)
 #define FILTER_STACKS(T) \
 	{ NULL, "focus", "RE", "only stacks with a frame that matches RE", OPT_STRING, \
 	  FILTER_ROW(T, focus), .basic = true }, \
-	{ NULL, "ignore", "RE", "only stacks without such a frame", OPT_STRING, \
+	{ NULL, "ignore", "RE", "only stacks without a frame that matches RE", OPT_STRING, \
 	  FILTER_ROW(T, ignore), .basic = true }, \
-	{ NULL, "hide", "RE", "leave matching frames out of their stacks", OPT_STRING, \
+	{ NULL, "hide", "RE", "remove matching frames from stacks", OPT_STRING, \
 	  FILTER_ROW(T, hide), .basic = true }
 #define FILTER_SIDES(T) \
-	{ NULL, "no-kernel", NULL, "leave kernel frames out", OPT_FLAG, \
+	{ NULL, "no-kernel", NULL, "remove kernel frames", OPT_FLAG, \
 	  FILTER_ROW(T, no_kernel) }, \
-	{ NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, FILTER_ROW(T, no_user) }
+	{ NULL, "no-user", NULL, "remove user frames", OPT_FLAG, FILTER_ROW(T, no_user) }
 #define FILTER_OPTIONS(T) \
 	FILTER_OPTIONS_BY(T, tree_by_names, "root frames: comm pid process unit pod user ... none")
 /* The same for commands with other words for --by. */
 #define FILTER_OPTIONS_BY(T, by_words, by_help) \
-	{ NULL, "type", "T", "profile type, when the file has several", OPT_STRING, \
+	{ NULL, "type", "T", "profile type, if the file has several", OPT_STRING, \
 	  FILTER_ROW(T, type), .basic = true }, \
-	{ NULL, "match", "SELECTOR", "by type and labels: 'cpu{comm=~\"redis.*\"}'", OPT_STRING, \
-	  FILTER_ROW(T, match), .basic = true }, \
-	{ NULL, "time", "A-B", "only this part, from the start: 3s-7s, 10s-, -2m", OPT_STRING, \
+	{ NULL, "match", "SELECTOR", "filter by type and labels: 'cpu{comm=~\"redis.*\"}'", \
+	  OPT_STRING, FILTER_ROW(T, match), .basic = true }, \
+	{ NULL, "time", "A-B", "time range since the start: 3s-7s, 10s-, -2m", OPT_STRING, \
 	  FILTER_ROW(T, time), .basic = true }, \
 	FILTER_STACKS(T), \
 	{ NULL, "by", "KEY,...", by_help, OPT_CHOICES, FILTER_ROW(T, by), .words = by_words, \
 	  .basic = true }, \
 	FILTER_SIDES(T), \
-	{ NULL, "all-frames", NULL, "also those that a pprof file says to leave out", OPT_FLAG, \
+	{ NULL, "all-frames", NULL, "include frames that a pprof file marks as dropped", OPT_FLAG, \
 	  FILTER_ROW(T, all_frames) }, \
-	{ NULL, "from", "FORMAT", "read as this, whatever the content looks like", OPT_STRING, \
+	{ NULL, "from", "FORMAT", "input format (default: detected from the content)", OPT_STRING, \
 	  FILTER_ROW(T, from) }
 /* clang-format on */
 
-/* --by as tree options. "none" beside others is ignored, and so are words that are no keys of
+/* --by as tree options. "none" next to others is ignored, and so are words that are no keys of
  * trees. */
 void filter_by(const struct choice_list *by, struct tree_opts *out);
 
-/* The root frames of pictures and folded stacks without --by: the thread's name, if names are
+/* The root frames of graphs and folded stacks without --by: the thread's name, if names are
  * known. */
 void filter_default_by(const struct filter_opts *f, const struct profile *p, struct tree_opts *out);
 
@@ -75,7 +75,7 @@ int filter_finalize(const struct cmd_line *line, const struct filter_opts *f, st
 		    struct tree_opts *out);
 
 /* The same for a profile and the older one it is compared with, in which it picks the most similar
- * type. Returns CMD_USAGE if there is none. */
+ * type. Returns CMD_USAGE if none exists. */
 int filter_finalize_pair(const struct cmd_line *line, const struct filter_opts *f,
 			 struct profile *newer, struct profile *older, struct tree_opts *newer_opts,
 			 struct tree_opts *older_opts);
@@ -101,7 +101,7 @@ void note_other_types(const struct profile *p, uint32_t type);
 int match_parse(const char *text, struct selector **out);
 
 /* Removes the samples that s does not select; NULL selects everything. If nothing is left because a
- * label is unknown, says so. */
+ * label is unknown, reports this. */
 void match_apply(const struct selector *s, struct profile *p);
 
 /* Prints that no series has this label, and which labels there are. */

@@ -1,3 +1,4 @@
+/* Filters for two profiles that are compared: the same type, and the time of each. */
 #include "cmd/files/filter.h"
 
 #include "profile/profile.h"

@@ -1,4 +1,4 @@
-/* cresset flame: draws a picture of one or several files. */
+/* cresset flame: draws a graph of one or several files. */
 #include "base/fs.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/filter.h"
@@ -28,29 +28,29 @@ static const struct cmd_opt flame_options[] = {
 	{ "o", "output", "FILE", "OUT.svg or OUT.html; - is standard output", OPT_STRING,
 	  PICTURE(output), .basic = true },
 	FILTER_OPTIONS(flame_opts),
-	{ NULL, "inverted", NULL, "leaf functions at the root: who calls them", OPT_FLAG,
+	{ NULL, "inverted", NULL, "leaf functions at the root, callers above them", OPT_FLAG,
 	  PICTURE(inverted), .basic = true },
-	{ NULL, "icicle", NULL, "root on top", OPT_FLAG, PICTURE(icicle), .basic = true },
+	{ NULL, "icicle", NULL, "root at the top", OPT_FLAG, PICTURE(icicle), .basic = true },
 	{ NULL, "flamechart", NULL, "time on x, a lane per thread", OPT_FLAG, PICTURE(chart),
 	  .basic = true },
 	{ NULL, "diff", "OLD", "colour by the change since this file: red grew, blue shrank",
 	  OPT_STRING, PICTURE(diff), .basic = true },
-	{ NULL, "strict", NULL,
-	  "of several files: functions are the same only if name, file and binary are equal",
+	{ NULL, "strict", NULL, "with several files: match functions by name, file and binary",
 	  OPT_FLAG, PICTURE(filter.strict) },
-	{ NULL, "widths", "SIDE", "of a difference: whose widths frames have: new or old", OPT_ENUM,
+	{ NULL, "widths", "SIDE", "frame widths of a difference: new or old", OPT_ENUM,
 	  PICTURE(widths), .words = widths, .def = "new" },
 	{ NULL, "palette", "NAME",
-	  "colours: kind, binary, wall, classic or mono; auto: by what is measured", OPT_ENUM,
+	  "colours: kind, binary, wall, classic or mono; auto: depends on the type", OPT_ENUM,
 	  PICTURE(palette), .words = palettes, .def = "auto" },
-	{ NULL, "min-width", "PX", "leave narrower frames out, as one rest", OPT_NUMBER,
+	{ NULL, "min-width", "PX", "merge narrower frames into one", OPT_NUMBER,
 	  PICTURE(min_width_px), .def = "0.1" },
-	{ NULL, "title", "TEXT", "heading of the picture", OPT_STRING, PICTURE(title) },
-	{ NULL, "force", NULL, "even when it is too large for browsers", OPT_FLAG, PICTURE(force) },
+	{ NULL, "title", "TEXT", "heading of the graph", OPT_STRING, PICTURE(title) },
+	{ NULL, "force", NULL, "write graphs that are too large for browsers", OPT_FLAG,
+	  PICTURE(force) },
 	{ 0 },
 };
 
-/* Returns the format of the picture, from the output's name. */
+/* Returns the format of the graph, from the output's name. */
 static const struct format *picture_format(const struct cmd_line *line, const char *path,
 					   int *status)
 {
@@ -65,7 +65,7 @@ static const struct format *picture_format(const struct cmd_line *line, const ch
 	return by_ending;
 }
 
-/* The content of a picture: a profile, and with --diff the older one. */
+/* The content of a graph: a profile, and with --diff the older one. */
 struct scene {
 	struct profile *p, *older;
 	const struct format *format;
@@ -181,14 +181,14 @@ const struct cmd cmd_flame = {
 	.name = "flame",
 	.summary = "an interactive flame graph of a file",
 	.usage = "FILE... -o OUT.svg|OUT.html [OPTIONS]",
-	.about = "The width of a frame is its share of the samples; the order from left to right "
-		 "is the alphabet, not time. With --flamechart it is time: each thread has a "
-		 "lane, waits are drawn from start to end, and a sample stands for the period "
-		 "around it. The picture is one file for any browser: a click looks closer, "
-		 "Ctrl-F searches. OUT.html is a page in one file: every type, a timeline with "
-		 "threads, a table.",
+	.about = "The width of a frame is its share of the samples; the order from left to "
+		"right is alphabetical, not time. With --flamechart the x axis is time: each "
+		"thread has a lane, waits are drawn from start to end, and a sample stands for "
+		"the period around it. OUT.svg is one file for any browser: a click zooms, "
+		"Ctrl-F searches. OUT.html is a page in one file: all types, a timeline with "
+		"threads, a table.",
 	.examples = {
-		"cresset flame cpu.cresset -o cpu.svg\tone picture",
+		"cresset flame cpu.cresset -o cpu.svg\tone SVG file",
 		"cresset flame cpu.cresset -o cpu.html\ta page, with a timeline",
 		"cresset flame cpu.cresset -o io.svg --focus read\tonly stacks that read",
 	},

@@ -1,3 +1,5 @@
+/* Imports files and directories into a store, each file once, and reports files that cannot be
+ * read. */
 #include "cmd/files/load.h"
 
 #include "base/clock.h"
@@ -145,8 +147,8 @@ static int settle_time(const struct import *im, const char *path, struct profile
 	if (p->meta.start_wall_ns || first_ns >= UNIX_TIMES_NS)
 		return 0;
 	if (!name_time(path, &ns) && !im->opts->at) {
-		err_set(err, ENODATA, "%s: neither the file nor its name tells a time", path);
-		return err_hint(err, "say when it was with --at 2026-11-21T10:15:00Z");
+		err_set(err, ENODATA, "%s: no timestamp in the file or its name", path);
+		return err_hint(err, "give its time with --at 2026-11-21T10:15:00Z");
 	}
 	p->meta.start_wall_ns = ns;
 	p->meta.start_mono_ns = first_ns;
@@ -316,11 +318,11 @@ static void say(const struct import *im, uint64_t expired)
 		 buf_cstr(&points));
 	buf_done(&points);
 	if (im->known)
-		log_info("%" PRIu64 " %s there already: nothing changes by %s", im->known,
+		log_info("%" PRIu64 " %s imported before: %s adds nothing", im->known,
 			 im->known == 1 ? "was" : "were", im->known == 1 ? "it" : "them");
 	if (expired)
 		log_warn("%" PRIu64
-			 " samples and readings are older than what the store keeps: left out",
+			 " samples and readings skipped: older than the retention of the store",
 			 expired);
 	if (im->bad)
 		log_warn("%" PRIu64 " %s passed over", im->bad,

@@ -1,3 +1,4 @@
+/* Checks the kernel options, reports refused features, and reads the labels of the machine. */
 #include "cmd/files/kernel.h"
 
 #include "base/json/json.h"
@@ -17,11 +18,11 @@ void kernel_on_refused(void *ctx, const char *program, const char *log)
 
 	(void)ctx;
 	if (log_level() >= LOG_DEBUG) {
-		log_debug("the verifier refuses %s, and says:", program);
+		log_debug("the verifier rejects %s:", program);
 		log_lines(LOG_DEBUG, log);
 		return;
 	}
-	log_verbose("the verifier refuses %s; the end of what it says (-vv: all of it):", program);
+	log_verbose("the verifier rejects %s; end of its log (-vv: all of it):", program);
 	log_lines(LOG_VERBOSE, refusal_last_lines(log, LAST_LINES));
 }
 

@@ -19,7 +19,7 @@ struct collector;
 /* A row for the option table of a command whose options struct T has a member for the path. */
 #define KERNEL_BTF_OPTION(T, member) \
 	{ \
-		NULL, "btf", "FILE", "the kernel's types (BTF), where it has none of its own", \
+		NULL, "btf", "FILE", "BTF file, for kernels without /sys/kernel/btf/vmlinux", \
 			OPT_STRING, .group = "Kernel", .offset = offsetof(struct T, member) \
 	}
 
@@ -30,8 +30,8 @@ extern const char *const clock_words[]; /* in the order of enum collect_clock */
 #define CLOCK_OPTION(T, member, group_) \
 	{ \
 		NULL, "clock", "CLOCK", \
-			"what samples: cpu-clock, cycles (also where interrupts are off); auto: " \
-			"cycles where a counter works", \
+			"sampling clock: cpu-clock, or cycles (also with interrupts off); auto: " \
+			"cycles if a counter works", \
 			OPT_ENUM, .group = group_, .offset = offsetof(struct T, member), \
 				  .words = clock_words, .def = "auto" \
 	}

@@ -1,3 +1,4 @@
+/* Reads files into a sink one after the other, and prints their losses. */
 #include "cmd/files/load.h"
 
 #include "base/log.h"
@@ -106,7 +107,7 @@ static void say_skipped(const char *name, const struct profile *p)
 	uint64_t n = p->meta.loss[LOSS_INPUT_SKIPPED];
 	struct buf time = { 0 };
 	loss_time_text(&time, &p->meta, LOSS_INPUT_SKIPPED);
-	log_warn("%s: %" PRIu64 " %s could not be read and %s left out%s", name, n,
+	log_warn("%s: %" PRIu64 " %s could not be read and %s skipped%s", name, n,
 		 n == 1 ? "record" : "records", n == 1 ? "was" : "were", buf_cstr(&time));
 	buf_done(&time);
 }

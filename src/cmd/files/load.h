@@ -13,7 +13,7 @@ struct profile;
 
 struct load_opts {
 	const char *from; /* --from; NULL: the format is detected by content */
-	bool all_frames;  /* also those that the file says to leave out (profile/prune.h) */
+	bool all_frames;  /* also the ones that the file says to leave out (profile/prune.h) */
 };
 
 /* as: the format; NULL: detected by content. Frames that could not be named are reported on

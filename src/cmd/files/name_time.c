@@ -1,3 +1,4 @@
+/* Parses a time from a file name: RFC 3339, compact form or Unix time. */
 #include "cmd/files/load.h"
 
 #include <ctype.h>

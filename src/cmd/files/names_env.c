@@ -1,3 +1,4 @@
+/* Reads CRESSET_CACHE and the DEBUGINFOD_ variables. */
 #include "cmd/files/names_env.h"
 
 #include "base/buf.h"

@@ -1,10 +1,11 @@
-/* cmd/files/names_env.h: settings for names from the environment: where they are kept between runs,
- * and whether servers are asked.
+/* cmd/files/names_env.h: settings for names from the environment: where they are retained between
+ * runs, and whether servers are queried.
  *
- *     CRESSET_CACHE       the directory; empty: nothing is kept, and no server asked. Unset, it is
+ *     CRESSET_CACHE       the directory; empty: nothing is retained, and no server queried. Unset,
+ *     it is
  *                         /var/cache/cresset for root, so that sudo leaves no files of root's in a
  *                         home; $XDG_CACHE_HOME/cresset or ~/.cache/cresset for others
- *     DEBUGINFOD_URLS     debuginfod servers, separated by blanks; unset or empty: none is asked
+ *     DEBUGINFOD_URLS     debuginfod servers, separated by blanks; unset or empty: none is queried
  *     DEBUGINFOD_TIMEOUT  seconds that a server may be slow, DEBUGINFOD_MAXTIME that all downloads
  *                         of a run may take;
  *     DEBUGINFOD_MAXSIZE  bytes of one file */

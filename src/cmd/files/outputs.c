@@ -1,3 +1,4 @@
+/* Opens the output files, writes a profile to each in its format, and prints a line for each. */
 #include "cmd/files/outputs.h"
 
 #include "base/hash.h"
@@ -114,8 +115,8 @@ static int unknown_ending(const char *path)
 	if (names)
 		err_set(&err, EINVAL, "-o - needs --format");
 	else
-		err_set(&err, EINVAL, "the ending of '%s' tells no format", path);
-	err_hint(&err, names ? "formats: %s" : "endings: %s; or say --format NAME",
+		err_set(&err, EINVAL, "unknown format: '%s' has no known file name ending", path);
+	err_hint(&err, names ? "formats: %s" : "endings: %s; or use --format NAME",
 		 buf_cstr(&list));
 	buf_done(&list);
 	return cmd_fail(CMD_USAGE, &err);
@@ -281,8 +282,7 @@ static int write_one(struct output *o, struct profile *p, const struct format_wr
 	double min_width_px;
 	int rc = write_format(o, p, opts, &min_width_px, err);
 	if (rc == 0 && min_width_px > opts->min_width_px)
-		log_info("%s: frames narrower than %g pixels are drawn as one rest", o->path,
-			 min_width_px);
+		log_info("%s: frames narrower than %g pixels are merged", o->path, min_width_px);
 	if (rc == 0)
 		rc = out_commit(&o->out, err);
 	else

@@ -25,7 +25,7 @@ struct sample_sums { /* zeroed = none */
 	VEC(struct sample_sum) all;
 };
 
-/* Options for text and pictures. */
+/* Options for text and graphs. */
 struct text_opts {
 	struct choice_list annotate;
 	int unit;
@@ -40,7 +40,7 @@ extern const char *const unit_words[], *const annotate_words[];
 	  "mark frames, as in main_[k]: k kernel, j JIT, i interpreted, c on-CPU, o off-CPU, G " \
 	  "GPU source, g GPU instruction; all", OPT_CHOICES, TEXT_ROW(T, annotate), \
 	  .words = annotate_words, .bare = "k,j,i,c,o,G,g" }, \
-	{ NULL, "unit", "NAME", "of folded values: samples, ns, us, ms or s", OPT_ENUM, \
+	{ NULL, "unit", "NAME", "unit of folded values: samples, ns, us, ms or s", OPT_ENUM, \
 	  TEXT_ROW(T, unit), .words = unit_words }
 /* clang-format on */
 struct format_write_opts text_write_opts(const struct text_opts *o);

@@ -103,7 +103,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* o[0..n) are the origins of one mapping; in r they begin at `first`. */
+/* o[0..n) are the origins of one mapping; in r they start at `first`. */
 static void add_row(struct report_names *r, const struct profile *p, const struct origin *o,
 		    size_t n, size_t first)
 {
@@ -179,23 +179,22 @@ static const char *const by_words[] = { TREE_BY_NAMES, [BY_BINARY] = "binary", N
 static const struct cmd_opt report_options[] = {
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "30",
 	  .max = UINT32_MAX, .basic = true },
-	{ NULL, "tree", NULL, "the call tree instead", OPT_FLAG, SHOW(tree), .basic = true },
+	{ NULL, "tree", NULL, "call tree instead of a table", OPT_FLAG, SHOW(tree), .basic = true },
 	{ NULL, "callers", "FN", "callers and callees of this function", OPT_STRING, SHOW(callers),
 	  .basic = true },
 	{ NULL, "diff", "OLD", "changes since this file; see also cresset diff", OPT_STRING,
 	  SHOW(diff), .basic = true },
-	{ NULL, "strict", NULL,
-	  "of several files: functions are the same only if name, file and binary are equal",
+	{ NULL, "strict", NULL, "with several files: match functions by name, file and binary",
 	  OPT_FLAG, SHOW(filter.strict) },
-	{ NULL, "heatmap", NULL, "when: a column per second, a row per 20 ms of it", OPT_FLAG,
+	{ NULL, "heatmap", NULL, "over time: a column per second, a row per 20 ms", OPT_FLAG,
 	  SHOW(heatmap), .basic = true },
-	{ "o", "output", "OUT.svg", "where --heatmap goes to, as a picture; - for standard output",
-	  OPT_STRING, SHOW(output) },
+	{ "o", "output", "OUT.svg", "SVG file for --heatmap; - for standard output", OPT_STRING,
+	  SHOW(output) },
 	{ NULL, "gpu-idle", NULL,
-	  "when GPUs had nothing to do, what ended that, and what their processes did meanwhile",
+	  "idle times of GPUs, the work that ended each, and the CPU stacks of their processes",
 	  OPT_FLAG, SHOW(gpu_idle) },
 	{ NULL, "gpu-idle-threshold", "PERCENT",
-	  "where readings of a driver say so: a GPU is idle below this (5)", OPT_PERCENT,
+	  "for driver readings: a GPU below this utilization is idle (default 5)", OPT_PERCENT,
 	  SHOW(gpu_idle_threshold) },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv), .basic = true },
 	FILTER_OPTIONS_BY(report_opts, by_words,
@@ -270,7 +269,7 @@ static int report_tree(const struct cmd_line *line, const struct report_opts *o,
 	if (o->tree)
 		tree_sort(tree, ORDER_TOTAL);
 	if (!tree->nodes.v[TREE_ROOT].total && !tree->nodes.v[TREE_ROOT].other_total)
-		log_info("there is nothing to show%s",
+		log_info("nothing to show%s",
 			 tree->unfiltered_total ? ": no stack passes the filters" : "");
 	if (o->callers)
 		return print_callers(line, o, &table);
@@ -358,13 +357,12 @@ static int check_views(const struct cmd_line *line, const struct report_opts *o)
 		return cmd_usage(line, "choose one of --gpu-idle and --%s",
 				 other ? other : "heatmap");
 	if (o->gpu_idle && o->filter.match)
-		return cmd_usage(line, "--gpu-idle needs the samples of GPUs, too: --type says "
-				       "which others to look at");
+		return cmd_usage(
+			line, "--gpu-idle also needs GPU samples: select the others with --type");
 	if (o->heatmap && other)
 		return cmd_usage(line, "choose one of --heatmap and --%s", other);
 	if (o->output && !o->heatmap)
-		return cmd_usage(line,
-				 "-o is where --heatmap goes to; for tables, redirect: > FILE");
+		return cmd_usage(line, "-o is the file of --heatmap; for tables, redirect: > FILE");
 	if (o->output && (line->globals.json || o->csv))
 		return cmd_usage(line, "choose one of -o and --%s", o->csv ? "csv" : "json");
 	if (o->output && strcmp(o->output, "-") != 0 &&
@@ -393,14 +391,15 @@ const struct cmd cmd_report = {
 	.name = "report",
 	.summary = "where the time went, as a table",
 	.usage = "FILE... [OPTIONS]",
-	.about = "Reads profiles of any format it knows, found by their content, and shows one "
-		 "type of them as a table: self is time in a function's own code, total includes "
-		 "what it called, recursion counted once. Several files are merged; - is standard "
-		 "input. --heatmap shows when instead: samples, or time for types that are times, "
-		 "in cells of 20 ms, seconds side by side; longer recordings have wider columns.",
+	.about = "Reads profiles of all supported formats, detected from their content, and "
+		"shows one type as a table: self is the time in a function's own code, total "
+		"includes its callees, with recursion counted once. Several files are merged; - "
+		"is standard input. --heatmap shows samples over time instead, or durations for "
+		"types that are times: a column per second, cells of 20 ms; longer recordings "
+		"have wider columns.",
 	.examples = {
 		"cresset report cpu.cresset\tthe functions that cost most",
-		"cresset report cpu.cresset --tree --by process\twho calls them, by process",
+		"cresset report cpu.cresset --tree --by process\tthe call tree, by process",
 		"cresset report a.pb.gz b.pb.gz --callers malloc\tboth files, one function",
 	},
 	.options = report_options,

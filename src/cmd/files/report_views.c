@@ -1,3 +1,4 @@
+/* Prints the heatmap, the tree, the callers and the idle times of GPUs. */
 #include "cmd/files/report_views.h"
 
 #include "base/fs.h"
@@ -56,7 +57,7 @@ int report_heatmap(const struct cmd_line *line, struct profile *p, const struct 
 	if (heatmap_build(p, opts, columns, &h, &err) < 0)
 		return cmd_fail(CMD_USAGE, &err);
 	if (!h.max)
-		log_info("there is nothing to show%s",
+		log_info("nothing to show%s",
 			 h.tree->unfiltered_total ? ": no stack passes the filters" : "");
 	int status = output ? write_picture(p, &h, output) : print_heatmap(line, p, &h, &text, csv);
 	heatmap_done(&h);

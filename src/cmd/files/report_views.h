@@ -1,7 +1,7 @@
 /* cmd/files/report_views.h: views of report and query other than the table of functions.
  *
  *     --gpu-idle   how long GPUs were idle, what ended that, and what their processes did
- *                  meanwhile
+ *                  in the meantime
  *     --heatmap    a matrix of time */
 #ifndef CRESSET_CMD_FILES_REPORT_VIEWS_H
 #define CRESSET_CMD_FILES_REPORT_VIEWS_H

@@ -1,24 +1,22 @@
 /* cresset gpu: GPUs, and the library inside programs that use them. Each subcommand is a row of a
- * table, in a file of its own. */
+ * table, in a separate file. */
 #include "cmd/gpu/gpu.h"
 
 #include <string.h>
 
 #define PART(title, member) .group = title, .offset = offsetof(struct gpu_opts, member)
 static const struct cmd_opt gpu_options[] = {
-	{ "n", "dry-run", NULL, "only say what would be done, and to which thread", OPT_FLAG,
-	  PART("Attaching", dry_run), .basic = true },
-	{ NULL, "force", "WHY,...",
-	  "attach in spite of: young, no-library, seccomp, user-namespace", OPT_CHOICES,
-	  PART("Attaching", forced), .words = gpu_force_words, .basic = true },
-	{ NULL, "library", "FILE", "attach this one instead of the one installed", OPT_STRING,
+	{ "n", "dry-run", NULL, "only print the steps and the thread that would be stopped",
+	  OPT_FLAG, PART("Attaching", dry_run), .basic = true },
+	{ NULL, "force", "WHY,...", "attach despite: young, no-library, seccomp, user-namespace",
+	  OPT_CHOICES, PART("Attaching", forced), .words = gpu_force_words, .basic = true },
+	{ NULL, "library", "FILE", "library to load instead of the installed one", OPT_STRING,
 	  PART("Attaching", library) },
-	{ NULL, "wait", "TIME", "look so long for a thread that can be stopped", OPT_DURATION,
+	{ NULL, "wait", "TIME", "time limit for finding a thread to stop", OPT_DURATION,
 	  PART("Attaching", wait_ns), .def = "5s" },
-	{ NULL, "stacks", NULL, "each instruction as a folded stack, for a flame graph", OPT_FLAG,
+	{ NULL, "stacks", NULL, "instructions as folded stacks, for a flame graph", OPT_FLAG,
 	  PART("Code", stacks) },
-	{ NULL, "image", "N",
-	  "of a file with several cubins only this one, instruction by instruction", OPT_U64,
+	{ NULL, "image", "N", "show this cubin of a file with several, by instruction", OPT_U64,
 	  PART("Code", image) },
 	{ 0 },
 };
@@ -54,32 +52,32 @@ static int gpu_run(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_gpu = {
 	.name = "gpu",
-	.summary = "GPUs, who uses them, and what those programs are measured with",
+	.summary = "GPUs, their processes, and the state of GPU profiling",
 	.usage = "list | attach PID | detach PID | status [PID] | code FILE... [OPTIONS]",
-	.about = "list shows the GPUs of this machine: how busy they are, their memory, and the "
-		 "processes that use them, as the driver tells. Without a GPU or a driver the "
+	.about = "list shows the GPUs of this machine: utilization, memory, and the processes "
+		"that use them, as the driver reports. Without a GPU or a driver the "
 		 "status is 4.\n"
-		 "attach puts the library that measures GPU time into a process that runs "
-		 "already, without restarting it. One thread that waits for something is stopped "
-		 "for less than a millisecond, mostly, and goes on as it was; the library is "
-		 "loaded by a thread of its own. Processes in which that could do harm are "
-		 "refused, and told why. A second attach finds the library and does nothing. It "
+		 "attach loads the library that measures GPU time into a running process, "
+		 "without a restart. One waiting thread is stopped, usually for less than a "
+		 "millisecond, and then resumed; a separate thread loads the library. Processes "
+		 "in which this could do harm are refused, with the reason. A second attach "
+		 "finds the library and does nothing. It "
 		 "needs root.\n"
-		 "detach has that library close its window, give its memory back and sleep: "
-		 "nothing of it is in use any more. attach brings it back, and then stops no "
-		 "thread.\n"
-		 "status shows the library's state in each program that has it, or in this one: "
-		 "parked, open, detached, or unusable and why; its CUPTI, its reader, losses and "
-		 "cost; and whether probes are in the program's GPU libraries. "
+		 "detach makes the library stop measuring, free its memory and sleep. attach "
+		 "wakes it again, without stopping a thread.\n"
+		 "status shows the state of the library in each program that has it, or in one "
+		 "process: parked, open, detached, or unusable with the reason; its CUPTI, "
+		 "reader, losses and cost; and whether probes are set in the program's GPU "
+		 "libraries. "
 		 "Programs of other users need root.\n"
-		 "code lists what is in NVIDIA device code (cubin files, as nvcc -cubin makes "
-		 "them): each instruction with its offset, its name, its line, and the functions "
-		 "that were inlined around it. Lines need -lineinfo. Of programs, libraries and "
-		 "fat binaries (nvcc -fatbin) it lists the cubins inside, for which devices they "
-		 "are, and their functions; --image shows one of them as above.",
+		 "code disassembles NVIDIA device code (cubin files, made by nvcc -cubin): each "
+		 "instruction with its offset, name, line and inlined functions. Lines need "
+		 "-lineinfo. For programs, libraries and fat binaries (nvcc "
+		 "-fatbin) it lists the cubins inside, their devices and functions; --image "
+		 "disassembles one of them.",
 	.examples = {
-		"sudo cresset gpu attach 4242\tputs the library into that process",
-		"sudo cresset gpu status\twhat is measured how, and what it costs",
+		"sudo cresset gpu attach 4242\tload the library into that process",
+		"sudo cresset gpu status\tstate, losses and cost in each program",
 		"cresset gpu code kernels.cubin\teach instruction with its line",
 	},
 	.options = gpu_options,

@@ -88,11 +88,11 @@ static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report
 {
 	buf_addf(b, "process %" PRIu32 ": ", pid);
 	if (is_back) {
-		buf_adds(b, "the library was detached, and is back; nothing was stopped\n");
+		buf_adds(b, "the library was detached and is active again; nothing was stopped\n");
 		return;
 	}
 	if (r->already) {
-		buf_adds(b, "the library is there already; nothing was done\n");
+		buf_adds(b, "the library is already there; nothing was done\n");
 		return;
 	}
 	if (dry_run) {
@@ -106,9 +106,9 @@ static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report
 	buf_addf(b,
 		 ", for %" PRIu64
 		 " us\n  restored  registers, vector registers, errno, signal mask%s\n",
-		 r->held_ns / 1000, r->restarted ? "; the call was begun again" : "");
-	buf_addf(b, "  loaded    %" PRIu64 " us later, by a thread of its own%s\n",
-		 r->load_ns / 1000, r->by_file ? ", from /tmp of the process" : "");
+		 r->held_ns / 1000, r->restarted ? "; its system call was restarted" : "");
+	buf_addf(b, "  loaded    %" PRIu64 " us later, by a separate thread%s\n", r->load_ns / 1000,
+		 r->by_file ? ", from /tmp of the process" : "");
 }
 
 static int status_of(int rc, const struct gpu_attach_report *r)
@@ -176,7 +176,7 @@ static int attach_one(const struct cmd_line *line, uint32_t pid, const struct gp
 static void say_slow(void *ctx, uint32_t pid, uint32_t tid)
 {
 	(void)ctx;
-	log_warn("a system call that we run in thread %" PRIu32 " of process %" PRIu32
+	log_warn("a system call that cresset runs in thread %" PRIu32 " of process %" PRIu32
 		 " blocks in the kernel; the thread is restored when the call returns",
 		 tid, pid);
 }

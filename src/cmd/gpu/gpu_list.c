@@ -63,7 +63,7 @@ static void list_text(const struct gpu_now *now, struct buf *b)
 	for (uint32_t i = 0; i < now->machine.devices.n; i++)
 		add_device(b, now, i);
 	if (now->machine.left_out)
-		buf_addf(b, "%u more do not answer, or are more than are looked at\n",
+		buf_addf(b, "%u more not shown: not responding, or beyond the limit\n",
 			 now->machine.left_out);
 }
 
@@ -142,7 +142,7 @@ static void list_json(const struct gpu_now *now, struct buf *b)
 	buf_addc(b, '\n');
 }
 
-/* Prints why there is nothing to list: the driver does not answer or does not work, or the file of
+/* Prints why there is nothing to list: the driver does not respond or does not work, or the file of
  * simulated GPUs cannot be read. */
 static int fail(const struct gpu_now *now)
 {
@@ -150,13 +150,13 @@ static int fail(const struct gpu_now *now)
 
 	if (now->status.state == GPU_FAILED && gpu_env().script) {
 		err_set(&err, EBADMSG, "%s", now->status.words);
-		err_hint(&err, "CRESSET_GPU_SCRIPT names a file that plays GPUs");
+		err_hint(&err, "CRESSET_GPU_SCRIPT names a file that simulates GPUs");
 		return cmd_fail(CMD_BAD_INPUT, &err);
 	}
 	if (now->status.state == GPU_FAILED)
 		err_set(&err, EIO, "cannot query the GPUs: %s", now->status.words);
 	else
-		err_set(&err, ETIMEDOUT, "the GPU driver does not answer");
+		err_set(&err, ETIMEDOUT, "the GPU driver does not respond");
 	return cmd_fail(CMD_FAILED, &err);
 }
 

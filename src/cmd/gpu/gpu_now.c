@@ -1,3 +1,4 @@
+/* The latest readings of the GPUs of this machine, for commands that show them once. */
 #include "cmd/gpu/gpu_setup.h"
 
 #include "base/fmt.h"

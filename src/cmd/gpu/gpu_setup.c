@@ -1,3 +1,4 @@
+/* Checks the options of --gpu, finds the library, and sets the events to record. */
 #include "cmd/gpu/gpu_setup.h"
 
 #include "attach/cuda_attach.h"
@@ -25,8 +26,8 @@ int gpu_library_path(const char *name, char path[GPU_LIBRARY_PATH_MAX], struct e
 		if (access(path, F_OK) == 0)
 			return 0;
 	}
-	err_set(err, ENOENT, "%s is not there", name);
-	return err_hint(err, "looked beside this program, and in ../lib/cresset from "
+	err_set(err, ENOENT, "%s does not exist", name);
+	return err_hint(err, "searched the directory of this program and ../lib/cresset from "
 			     "there\n--library FILE names another place");
 }
 
@@ -39,8 +40,9 @@ int gpu_library_inject(struct err *err)
 		return 0;
 	int rc = gpu_library_path(cuda_attach_library.name, path, err);
 	if (rc)
-		return err_hint(err, "looked beside this program, and in ../lib/cresset from "
-				     "there\n" CUDA_INJECTION_VARIABLE " names another place");
+		return err_hint(err,
+				"searched the directory of this program and ../lib/cresset from "
+				"there\n" CUDA_INJECTION_VARIABLE " names another place");
 	return setenv(CUDA_INJECTION_VARIABLE, path, 1)
 		       ? err_set(err, errno, "cannot set a variable: %s", strerror(errno))
 		       : 0;

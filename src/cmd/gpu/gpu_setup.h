@@ -36,7 +36,7 @@ int gpu_level_check(enum gpu_level level, struct err *err);
 /* The library of levels 1 and 2. */
 enum { GPU_LIBRARY_PATH_MAX = 1024 };
 
-/* Finds the library beside this program, as after a build, or where it is installed. Returns
+/* Finds the library next to this program, as after a build, or if installed. Returns
  * -ENOENT if it is at neither place. */
 int gpu_library_path(const char *name, char path[GPU_LIBRARY_PATH_MAX], struct err *err);
 
@@ -63,7 +63,7 @@ struct gpu_now { /* zeroed = nothing known */
 };
 /* Asks the driver, and waits up to two seconds for it. */
 void gpu_now_read(struct gpu_now *now);
-/* Takes what the watch has read meanwhile; if there is nothing new, nothing changes. */
+/* Takes what the watch has read in the meantime; if there is nothing new, nothing changes. */
 void gpu_now_take(struct gpu_now *now, struct gpu_watch *w);
 void gpu_now_done(struct gpu_now *now);
 

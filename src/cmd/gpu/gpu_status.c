@@ -92,7 +92,7 @@ static void add_window(struct buf *b, const struct ring_state_now *now, uint64_t
 	} else if (!now->closed_ns) {
 		buf_adds(b, "none yet");
 	} else {
-		buf_adds(b, "the last one ended ");
+		buf_adds(b, "the last window ended ");
 		add_since(b, now_ns, now->closed_ns);
 		buf_adds(b, " ago, after ");
 		add_since(b, now->closed_ns, now->opened_ns);
@@ -110,7 +110,7 @@ static void add_reader(struct buf *b, const struct found *f)
 		return;
 	}
 	if (!f->program->reader) {
-		buf_adds(b, "one that cannot be seen from here\n");
+		buf_adds(b, "one in another namespace\n");
 		return;
 	}
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", f->program->reader);
@@ -122,11 +122,11 @@ static void add_reader(struct buf *b, const struct found *f)
 
 static void add_counts(struct buf *b, const struct ring_state_now *now)
 {
-	buf_addf(b, "  calls     %" PRIu64 ", stacks asked for: %" PRIu64 "\n", now->calls,
+	buf_addf(b, "  calls     %" PRIu64 ", stack requests: %" PRIu64 "\n", now->calls,
 		 now->probes);
 	buf_addf(b,
-		 "  lost      %" PRIu64 " records that the ring had no room for, %" PRIu64
-		 " by CUPTI, %" PRIu64 " names, %" PRIu64 " of a kind not known\n",
+		 "  lost      %" PRIu64 " records because the ring was full, %" PRIu64
+		 " by CUPTI, %" PRIu64 " names, %" PRIu64 " of unknown kind\n",
 		 now->dropped, now->cupti_dropped, now->names_lost, now->unknown_records);
 	buf_adds(b, "  cost      ");
 	fmt_duration(b, now->busy_ns);
@@ -140,7 +140,7 @@ static void add_counts(struct buf *b, const struct ring_state_now *now)
 static void add_probes(struct buf *b, const struct found *f)
 {
 	if (!f->probes_known)
-		buf_adds(b, "  probes    not known: its memory may not be read\n");
+		buf_adds(b, "  probes    unknown: its memory is not readable\n");
 	else if (!f->probed)
 		buf_addf(b, "  probes    none, in %" PRIu32 " places of GPU libraries\n",
 			 f->places);
@@ -247,7 +247,7 @@ static int none(uint32_t pid, const struct gpu_survey *s)
 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
 	if (access(path, F_OK)) {
-		err_set(&err, ESRCH, "there is no process %" PRIu32, pid);
+		err_set(&err, ESRCH, "no process %" PRIu32, pid);
 		return cmd_fail(CMD_NO_TARGET, &err);
 	}
 	int fd = open(path, O_RDONLY | O_CLOEXEC); /* opening it tells more than its permissions */
@@ -255,7 +255,7 @@ static int none(uint32_t pid, const struct gpu_survey *s)
 	if (fd >= 0)
 		close(fd);
 	else if (s->unreadable) {
-		err_set(&err, EACCES, "process %" PRIu32 " may not be looked at", pid);
+		err_set(&err, EACCES, "process %" PRIu32 " is not accessible", pid);
 		err_hint(&err, "run as root, or as its user");
 		return cmd_fail(CMD_PERMISSION, &err);
 	}
@@ -322,7 +322,7 @@ int gpu_status_run(const struct cmd_line *line, const struct gpu_opts *o)
 		if (!n)
 			buf_adds(&b, "no program uses a GPU, or has the library\n");
 		if (!pid && s.unreadable)
-			buf_addf(&b, "%" PRIu32 " process%s may not be looked at by this user\n",
+			buf_addf(&b, "%" PRIu32 " process%s not accessible to this user\n",
 				 s.unreadable, s.unreadable == 1 ? "" : "es");
 	}
 	gpu_survey_done(&s);
@@ -350,7 +350,7 @@ int gpu_detach_run(const struct cmd_line *line, const struct gpu_opts *o)
 			       "status");
 	}
 	if (rc == -EBUSY)
-		err_hint(&err, "end the recording first; cresset gpu status tells whose it is");
+		err_hint(&err, "end the recording first; cresset gpu status shows its process");
 	if (rc && rc != -EALREADY)
 		return cmd_fail(status_of_errno(rc), &err);
 	if (line->globals.json) {

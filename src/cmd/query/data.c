@@ -1,3 +1,4 @@
+/* Opens --data as a store or a file, and warns about files that queries skip. */
 #include "cmd/query/remote.h"
 
 #include "base/buf.h"

@@ -34,7 +34,7 @@ static int query_gpu_idle(const struct query_cmd *c)
 				      : query_fail(&err);
 	/* Exact times of a part of the range may be gone. */
 	if (rc == 0 && idle.exact_from_ns)
-		log_info("exact times are kept of the last hours only: what ran on GPUs before is "
+		log_info("exact times exist for the last hours only: earlier GPU work is "
 			 "left out");
 	gpu_idle_done(&idle);
 	return status;
@@ -42,9 +42,9 @@ static int query_gpu_idle(const struct query_cmd *c)
 
 static const char *const norms[] = { "share", "rate", "abs", NULL };
 
-#define ASK(member)    .group = "What to ask", .offset = offsetof(struct query_opts, member)
+#define ASK(member)    .group = "Query", .offset = offsetof(struct query_opts, member)
 #define SHOW(member)   .group = "What to show", .offset = offsetof(struct query_opts, member)
-#define LIST(member)   .group = "What there is", .offset = offsetof(struct query_opts, member)
+#define LIST(member)   .group = "Lists", .offset = offsetof(struct query_opts, member)
 #define OUTPUT(member) .group = "Output", .offset = offsetof(struct query_opts, member)
 #define LIMIT(member)  .group = "Limits", .offset = offsetof(struct query_opts, member)
 static const struct cmd_opt query_options[] = {
@@ -52,37 +52,42 @@ static const struct cmd_opt query_options[] = {
 	  ASK(data), .basic = true },
 	{ NULL, "from", "T", "2026-11-21T09:30:00Z, Unix time, now-15m, start+10s", OPT_STRING,
 	  ASK(from), .basic = true },
-	{ NULL, "to", "T", "as --from; default: all of a file, 15m of a store", OPT_STRING, ASK(to),
+	{ NULL, "to", "T", "end; default: all of a file, last 15m of a store", OPT_STRING, ASK(to),
 	  .basic = true },
-	{ NULL, "by", "L,...", "labels to tell apart; pid, tid and cpu, too", OPT_COMMA, ASK(by),
+	{ NULL, "by", "L,...", "group by these labels, or pid, tid, cpu", OPT_COMMA, ASK(by),
 	  .basic = true },
 	{ NULL, "range", "STEP", "totals over time", OPT_DURATION, SHOW(range_ns), .basic = true },
-	{ NULL, "reduce", "HOW", "of a metric, in each step; auto: rate of a counter, else avg",
-	  OPT_ENUM, SHOW(reduce), .words = query_reductions, .def = "auto" },
+	{ NULL, "reduce", "HOW",
+	  "aggregation of a metric per step; auto: rate of a counter, else avg", OPT_ENUM,
+	  SHOW(reduce), .words = query_reductions, .def = "auto" },
 	{ NULL, "tree", NULL, "the call tree", OPT_FLAG, SHOW(tree), .basic = true },
 	{ NULL, "callers", "FN", "callers and callees of this function", OPT_STRING, SHOW(callers),
 	  .basic = true },
-	{ NULL, "heatmap", NULL, "when: a column per second, a row per 20 ms of it", OPT_FLAG,
+	{ NULL, "heatmap", NULL, "over time: a column per second, a row per 20 ms", OPT_FLAG,
 	  SHOW(heatmap) },
 	{ NULL, "gpu-idle", NULL,
-	  "when GPUs had nothing to do, what ended that, and what their processes did meanwhile",
+	  "idle times of GPUs, the work that ended each, and the CPU stacks of their processes",
 	  OPT_FLAG, SHOW(gpu_idle) },
 	{ NULL, "gpu-idle-threshold", "PERCENT",
-	  "where readings of a driver say so: a GPU is idle below this (5)", OPT_PERCENT,
+	  "for driver readings: a GPU below this utilization is idle (default 5)", OPT_PERCENT,
 	  SHOW(gpu_idle_threshold) },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "30",
 	  .max = UINT32_MAX },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv) },
-	{ NULL, "diff", "SELECTOR", "changes since this, the older side", OPT_STRING, SHOW(diff) },
-	{ NULL, "diff-from", "T", "its range, when it is another", OPT_STRING, SHOW(diff_from) },
-	{ NULL, "diff-to", "T", "as --diff-from", OPT_STRING, SHOW(diff_to) },
-	{ NULL, "norm", "NORM", "of --diff: share of the total, rate per second, or abs", OPT_ENUM,
+	{ NULL, "diff", "SELECTOR", "compare with this selector, the older side", OPT_STRING,
+	  SHOW(diff) },
+	{ NULL, "diff-from", "T", "start of the --diff range, if it differs", OPT_STRING,
+	  SHOW(diff_from) },
+	{ NULL, "diff-to", "T", "end of the --diff range", OPT_STRING, SHOW(diff_to) },
+	{ NULL, "norm", "NORM",
+	  "normalization of --diff: share of the total, rate per second, or abs", OPT_ENUM,
 	  SHOW(norm), .words = norms, .def = "share" },
-	{ NULL, "strict", NULL, "functions are the same only if name, file and binary are equal",
-	  OPT_FLAG, SHOW(filter.strict) },
-	{ "o", "output", "OUT", "into a file; the format is by the ending; - = stdout", OPT_STRINGS,
+	{ NULL, "strict", NULL, "match functions by name, file and binary", OPT_FLAG,
+	  SHOW(filter.strict) },
+	{ "o", "output", "OUT", "output file, format from its ending; - = stdout", OPT_STRINGS,
 	  OUTPUT(outputs), .basic = true },
-	{ NULL, "format", "FORMAT", "when the ending does not tell", OPT_STRING, OUTPUT(format) },
+	{ NULL, "format", "FORMAT", "output format (default: from the file name ending)",
+	  OPT_STRING, OUTPUT(format) },
 	TEXT_OPTIONS(query_opts),
 	{ NULL, "types", NULL, "types of profiles", OPT_FLAG, LIST(types), .basic = true },
 	{ NULL, "labels", NULL, "labels of series", OPT_FLAG, LIST(labels), .basic = true },
@@ -91,9 +96,8 @@ static const struct cmd_opt query_options[] = {
 	FILTER_STACKS(query_opts),
 	FILTER_SIDES(query_opts),
 	REMOTE_OPTIONS(query_opts),
-	{ NULL, "timeout", "TIME", "give up after", OPT_DURATION, LIMIT(timeout_ns) },
-	{ NULL, "max-memory", "SIZE", "give up when the answer needs more", OPT_SIZE,
-	  LIMIT(memory_bytes) },
+	{ NULL, "timeout", "TIME", "time limit", OPT_DURATION, LIMIT(timeout_ns) },
+	{ NULL, "max-memory", "SIZE", "memory limit", OPT_SIZE, LIMIT(memory_bytes) },
 	{ 0 },
 };
 
@@ -221,13 +225,13 @@ static void explain_nothing(const struct query_cmd *c, const struct query_tree *
 {
 	const char *unknown = selector_unknown_label(c->selector, c->catalog);
 	if (answer->tree->unfiltered_total)
-		log_info("there is nothing to show: no stack passes the filters");
+		log_info("nothing to show: no stack passes the filters");
 	else if (!answer->series && unknown)
 		match_explain(unknown, c->catalog);
 	else if (!answer->series)
 		log_info("no series is selected; cresset query --series lists them");
 	else
-		log_info("there is nothing in this range of time");
+		log_info("no data in this time range");
 }
 
 static int show_tree(const struct query_cmd *c)
@@ -297,7 +301,7 @@ static int check_views(const struct cmd_line *line, const struct query_opts *o)
 			return cmd_usage(line, "choose one of --%s and --%s", first, views[i].name);
 		first = views[i].name;
 		if ((o->outputs.n || o->format) && !views[i].to_file)
-			return cmd_usage(line, "-o takes what is selected, not --%s", first);
+			return cmd_usage(line, "-o writes samples, not the result of --%s", first);
 	}
 	return CMD_OK;
 }
@@ -331,16 +335,16 @@ static int query_run(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_query = {
 	.name = "query",
-	.summary = "questions to recordings and the store",
+	.summary = "query recordings and the store",
 	.usage = "--data PATH 'SELECTOR' [OPTIONS]",
 	.about = "A selector is a type of profiles and conditions on labels: "
 		 "cpu{comm=\"redis\",host=~\"web.*\"}; = and != compare, =~ and !~ match the "
-		 "whole value with a regular expression. What it selects is merged and shown as a "
-		 "table of functions, as report does, or over time, as a tree, or written to a "
-		 "file. A store knows times to 10 s, and neither pid nor tid nor cpu.",
+		 "whole value with a regular expression. The selected samples are merged and "
+		 "shown as a table of functions, as report does, as totals over time, as a "
+		 "tree, or written to a file. A store has times to 10 s, and no pid, tid or cpu.",
 	.examples = {
 		"cresset query --data cpu.cresset 'cpu{comm=~\"redis.*\"}'\ttheir functions",
-		"cresset query --data cpu.cresset --types\twhat can be asked for",
+		"cresset query --data cpu.cresset --types\tits types",
 		"cresset query --data cpu.cresset cpu --format folded\tas folded stacks",
 	},
 	.options = query_options,

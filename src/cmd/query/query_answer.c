@@ -22,7 +22,7 @@
 
 /* The data that the outputs need. */
 enum wish {
-	WISH_SUMS, /* of a store; a file's answer keeps its times */
+	WISH_SUMS, /* of a store; a file's result retains its times */
 	WISH_PAGE,
 	WISH_TIMES, /* with times and GPU tracks, for traces */
 };
@@ -89,8 +89,8 @@ static int read_shared(const struct query_cmd *c, const struct tree_opts *tree, 
 	if (rc == 0)
 		rc = read_wish(c, tree, wish, page, err);
 	if (rc == 0 && wish == WISH_SUMS && !c->file) {
-		err_set(&page->no_timeline, ERANGE, "the files beside it are made of sums");
-		err_hint(&page->no_timeline, "ask for the page alone");
+		err_set(&page->no_timeline, ERANGE, "the other outputs contain sums only");
+		err_hint(&page->no_timeline, "write the page alone");
 	}
 	if (rc == 0)
 		query_page_notes(page);
@@ -127,7 +127,7 @@ static int write_outputs(const struct query_cmd *c, struct outputs *outputs,
 	query_page_opts(page, &write);
 	filter_default_by(&by, p, &write.tree);
 	if (!p->samples.n)
-		log_info("there are no samples to write");
+		log_info("no samples to write");
 	if (outputs_open(c->line, outputs, &err) < 0)
 		return cmd_fail(CMD_NO_OUTPUT, &err);
 	return outputs_finish(outputs, p, &write);
@@ -143,8 +143,8 @@ static int wish_of(const struct query_cmd *c, const struct outputs *outputs, enu
 	}
 	bool all = timelines == outputs->n;
 	*wish = !all ? WISH_SUMS : traces ? WISH_TIMES : WISH_PAGE;
-	return traces && !all ? cmd_usage(c->line,
-					  "a trace is of its own: ask for other outputs without it")
+	return traces && !all ? cmd_usage(c->line, "a trace cannot be combined with other outputs: "
+						   "write them separately")
 			      : CMD_OK;
 }
 

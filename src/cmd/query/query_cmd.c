@@ -1,3 +1,5 @@
+/* The views of cresset query: types, labels, table, tree, callers, heatmap, idle times and
+ * files. */
 #include "cmd/query/query_cmd.h"
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-/* cresset query --types, --labels, --values, --series: what can be queried. */
+/* cresset query --types, --labels, --values, --series: the contents of a source. */
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "cmd/query/query_cmd.h"

@@ -48,7 +48,7 @@ static void query_columns_head(const struct query_columns *cols, uint32_t n, str
 {
 	columns_left(b, cols->title, QUERY_TIME_WIDTH);
 	for (uint32_t i = 0; i < n; i++) {
-		/* The names of a group, or the unit if there are no groups. */
+		/* The names of a group, or the unit if no groups exist. */
 		const char *const *names = cols->names + cols->order[i] * cols->n_by;
 		struct buf name = { 0 };
 		for (uint32_t k = 0; k < cols->n_by; k++)
@@ -146,7 +146,7 @@ int query_show_range(const struct query_cmd *c)
 	if (query_range(&c->q, c->opts->range_ns, &r, &err) < 0)
 		return query_fail(&err);
 	if (!r.n_shown)
-		log_info("there is nothing to show");
+		log_info("nothing to show");
 	query_note_ids(r.ids_missing);
 	if (c->line->globals.json)
 		range_json(&c->q, &r, &b);
@@ -235,12 +235,11 @@ int query_show_metric(const struct query_cmd *c)
 	struct err err = { 0 };
 	struct buf b = { 0 };
 	if (o->tree || o->callers || o->heatmap || query_asks_diff(o) || o->outputs.n || o->format)
-		return cmd_usage(c->line, "'%s' is a metric, it has no stacks; ask with --range",
-				 name);
+		return cmd_usage(c->line, "'%s' is a metric without stacks; use --range", name);
 	if (query_metric(&c->q, reduction, step_ns, &m, &err) < 0)
 		return query_fail(&err);
 	if (!m.n_shown)
-		log_info("there is nothing to show");
+		log_info("nothing to show");
 	if (c->line->globals.json)
 		metric_json(&c->q, &m, reduction, &b);
 	else if (o->csv)

@@ -1,5 +1,5 @@
 /* cresset query --server: the same queries through docs/api.md. Settings of the terminal (widths,
- * colours) are not sent: the server answers as for a file or a pipe. */
+ * colours) are not sent: the server responds as for a file or a pipe. */
 #include "cmd/query/query_cmd.h"
 
 #include "format/formats.h"
@@ -48,7 +48,7 @@ static int needs_json(const struct query_cmd *c, const char *what)
 {
 	return c->line->globals.json
 		       ? CMD_OK
-		       : cmd_usage(c->line, "--server answers %s as JSON only: add --json", what);
+		       : cmd_usage(c->line, "--server returns %s as JSON only: add --json", what);
 }
 
 static int ask_list(const struct query_cmd *c, struct question *q)

@@ -1,3 +1,4 @@
+/* Builds requests from options, sends them, and prints the response or the server's error. */
 #include "cmd/query/remote.h"
 
 #include "base/fs.h"
@@ -70,7 +71,7 @@ static int refused(const struct remote_opts *o, long status, const struct buf *a
 		   struct err *err)
 {
 	struct input *in;
-	err_set(err, EPROTO, "%s: the server answers with status %ld", o->server, status);
+	err_set(err, EPROTO, "%s: the server returned status %ld", o->server, status);
 	if (input_open_memory(answer->data, answer->len, &in, NULL) == 0) {
 		struct json_reader *j = json_reader_new(in);
 		read_error(j, err);
@@ -100,13 +101,13 @@ static int read_token(const struct remote_opts *o, char token[MAX_TOKEN], struct
 static int fetch(const struct http_request *request, struct buf *answer, struct err *err)
 {
 	struct http_client *client = NULL;
-	int fd = memfd_create("cresset answer", MFD_CLOEXEC);
-	int rc = fd < 0 ? err_set(err, errno, "no memory for an answer: %s", strerror(errno))
+	int fd = memfd_create("cresset response", MFD_CLOEXEC);
+	int rc = fd < 0 ? err_set(err, errno, "no memory for a response: %s", strerror(errno))
 			: http_client_new(&client, err);
 	if (rc == 0)
 		rc = http_get(client, request, fd, err);
 	if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		rc = err_set(err, errno, "cannot read the answer: %s", strerror(errno));
+		rc = err_set(err, errno, "cannot read the response: %s", strerror(errno));
 	if (rc == 0)
 		rc = fs_read_fd(fd, MAX_ANSWER, answer, err);
 	http_client_free(client);

@@ -11,16 +11,16 @@ struct remote_opts {
 };
 
 /* Rows for the option table of a command whose options struct T has a member `remote`. */
-#define REMOTE_ROW(T, member) .group = "Of a server", .offset = offsetof(struct T, remote.member)
+#define REMOTE_ROW(T, member) .group = "Server", .offset = offsetof(struct T, remote.member)
 #define REMOTE_OPTIONS(T) \
 	{ NULL,       "server", \
-	  "URL",      "ask this server, in place of --data", \
+	  "URL",      "query this server, instead of --data", \
 	  OPT_STRING, REMOTE_ROW(T, server) }, \
 		{ NULL,       "token-file", \
-		  "FILE",     "its token; else CRESSET_TOKEN has it", \
+		  "FILE",     "token file (default: $CRESSET_TOKEN)", \
 		  OPT_STRING, REMOTE_ROW(T, token_file) }, \
 	{ \
-		NULL, "ca-file", "FILE", "trust these certificates, PEM, and no others", \
+		NULL, "ca-file", "FILE", "trust only the CA certificates in this PEM file", \
 			OPT_STRING, REMOTE_ROW(T, ca_file) \
 	}
 
@@ -29,20 +29,20 @@ struct question {
 	struct buf path;
 	const char *body; /* NULL: GET */
 	bool has_params;
-	char note[1024]; /* X-Cresset-Note of the answer, truncated; "": none */
+	char note[1024]; /* X-Cresset-Note of the response, truncated; "": none */
 };
 void question_init(struct question *q, const char *path);
 /* Adds nothing if value is NULL. */
 void question_add(struct question *q, const char *name, const char *value);
 void question_add_u64(struct question *q, const char *name, uint64_t value);
 
-/* Appends the answer. Returns CMD_OK, or an exit status with err set; prints nothing. Frees q. */
+/* Appends the response. Returns CMD_OK, or an exit status with err set; prints nothing. Frees q. */
 int remote_try(const struct remote_opts *o, struct question *q, struct buf *answer,
 	       struct err *err);
-/* Appends the answer, and prints the server's note. Returns CMD_OK, or the exit status with the
+/* Appends the response, and prints the server's note. Returns CMD_OK, or the exit status with the
  * server's error printed. Frees q. */
 int remote_ask(const struct remote_opts *o, struct question *q, struct buf *answer);
-/* Writes the answer to a file; "-" is standard output. Returns an exit status. */
+/* Writes the response to a file; "-" is standard output. Returns an exit status. */
 int remote_write(const char *path, const struct buf *answer);
 
 /* --- data.c: the argument of --data: the directory of a store, or any readable file. */

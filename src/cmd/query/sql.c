@@ -24,23 +24,23 @@ static const char *const format_words[] = { "auto", "table", "csv", "json", NULL
 
 #define PART(title, member) .group = title, .offset = offsetof(struct sql_cmd_opts, member)
 static const struct cmd_opt sql_options[] = {
-	{ NULL, "data", "PATH", "a recording, a profile of any format, or the directory of a store",
+	{ NULL, "data", "PATH", "a recording, a profile of any format, or a store directory",
 	  OPT_STRING, PART("Data", data), .basic = true },
 	{ NULL, "format", "NAME", "table, csv or json; auto: by the ending of OUT, else a table",
 	  OPT_ENUM, PART("Output", format), .words = format_words, .def = "auto", .basic = true },
-	{ "o", "output", "OUT", "where to; - for standard output", OPT_STRING,
+	{ "o", "output", "OUT", "output file; - for standard output", OPT_STRING,
 	  PART("Output", output), .def = "-", .basic = true },
 	REMOTE_OPTIONS(sql_cmd_opts),
-	{ NULL, "timeout", "TIME", "give up after this long; 0: never", OPT_DURATION,
-	  PART("Limits", time_ns), .def = "60s", .basic = true },
-	{ NULL, "max-rows", "N", "fail when the answer is longer; 0: never", OPT_U64,
-	  PART("Limits", rows), .def = "1000000" },
-	{ NULL, "memory", "SIZE", "for sorting and grouping; 0: any", OPT_SIZE,
+	{ NULL, "timeout", "TIME", "time limit; 0: none", OPT_DURATION, PART("Limits", time_ns),
+	  .def = "60s", .basic = true },
+	{ NULL, "max-rows", "N", "maximum number of result rows, more is an error; 0: none",
+	  OPT_U64, PART("Limits", rows), .def = "1000000" },
+	{ NULL, "memory", "SIZE", "memory limit for sorting and grouping; 0: none", OPT_SIZE,
 	  PART("Limits", memory_bytes), .def = "512M" },
 	{ 0 },
 };
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 /* A failed write has an exit status of its own. */
 struct writer {
@@ -188,13 +188,14 @@ const struct cmd cmd_sql = {
 		 "binary kind), series (id type sample_type unit period period_type period_unit "
 		 "aggregation), labels (series key value unit), metrics (time name value series). "
 		 "stack_text(stack) is a stack as one line, root first; has_function(stack, 'RE') "
-		 "is 1 when one of its functions is RE as a whole. Times are Unix time in "
+		 "is 1 if RE matches the whole name of one of its functions. Times are Unix "
+		 "time in "
 		 "nanoseconds.\n"
-		 "SQLite runs it in memory: nothing is written but the answer, nothing but the "
-		 "data is read. Conditions on series, type and time of samples are passed on to "
-		 "the data, so what they leave out costs nothing.",
+		 "SQLite runs the query in memory: it reads only the data and writes only the "
+		 "result. Conditions on series, type and time of samples are pushed down, so "
+		 "data outside them is not read.",
 	.examples = {
-		"cresset sql --data a.cresset 'SELECT * FROM series'\twhat there is",
+		"cresset sql --data a.cresset 'SELECT * FROM series'\tall series",
 		"cresset sql --data a.cresset 'SELECT * FROM stacks' --json\tas JSON",
 		"cresset sql --data a.pb.gz 'SELECT * FROM samples' -o a.csv\tall of it",
 	},

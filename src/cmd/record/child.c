@@ -1,3 +1,4 @@
+/* Starts the recorded command, stopped until the recording is ready, and waits for its end. */
 #include "cmd/record/record_state.h"
 
 #include "cmd/cli/interrupt.h"

@@ -1,3 +1,4 @@
+/* The status line of record on a terminal. */
 #include "cmd/record/record_state.h"
 
 #include "base/buf.h"
@@ -87,7 +88,7 @@ static void cut_to_width(struct buf *b, size_t from, int width)
 static void write_stderr(struct buf *b)
 {
 	if (write(STDERR_FILENO, b->data, b->len) < 0)
-		b->len = 0; /* there is nobody to tell */
+		b->len = 0; /* no one can be notified */
 	buf_done(b);
 }
 

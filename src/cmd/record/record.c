@@ -55,7 +55,7 @@ enum { MAX_RATE_MAX = 10000000 };
 #define OUTPUT(member)     ROW("Output", member)
 #define LIMITS(member)     ROW("Cost and limits", member)
 static const struct cmd_opt record_options[] = {
-	{ "a", "all", NULL, "the whole machine (when no target is given)", OPT_FLAG, TARGET(all),
+	{ "a", "all", NULL, "whole machine (default if no target is given)", OPT_FLAG, TARGET(all),
 	  .basic = true },
 	{ "p", "pid", "PID,...", "these processes and their future children", OPT_COMMA,
 	  TARGET(pids), .basic = true },
@@ -69,57 +69,61 @@ static const struct cmd_opt record_options[] = {
 	{ "Ff", "freq", "HZ", "samples per second and CPU", OPT_U64, WHAT(collect.sampler.freq_hz),
 	  .def = OPT_DEF(SAMPLER_FREQ_HZ), .min = 1, .max = 10000, .basic = true },
 	CLOCK_OPTION(record_opts, collect.sampler.clock, "What to record"),
-	{ NULL, "gpu", "LEVEL", "all that GPUs do: 0 calls, 1 and time, 2 and stalls", OPT_ENUM,
-	  WHAT(gpu), .words = gpu_level_words, .bare = "1", .def = "auto", .basic = true },
+	{ NULL, "gpu", "LEVEL", "GPU levels: 0 calls, 1 calls and time, 2 calls, time and stalls",
+	  OPT_ENUM, WHAT(gpu), .words = gpu_level_words, .bare = "1", .def = "auto",
+	  .basic = true },
 	{ "d", "duration", "TIME", "stop after 500ms, 10s, 15m ...", OPT_DURATION,
 	  WHAT(duration_ns), .min = 1, .basic = true },
-	{ NULL, "no-kernel", NULL, "leave kernel frames out", OPT_FLAG,
+	{ NULL, "no-kernel", NULL, "remove kernel frames", OPT_FLAG,
 	  WHAT(collect.sampler.no_kernel) },
-	{ NULL, "no-user", NULL, "leave user frames out", OPT_FLAG, WHAT(collect.sampler.no_user) },
-	{ NULL, "max-depth", "N", "user frames in one stack", OPT_U64,
+	{ NULL, "no-user", NULL, "remove user frames", OPT_FLAG, WHAT(collect.sampler.no_user) },
+	{ NULL, "max-depth", "N", "maximum number of user frames in a stack", OPT_U64,
 	  WHAT(collect.sampler.max_depth), .def = OPT_DEF(SAMPLER_MAX_DEPTH), .min = 1,
 	  .max = SAMPLER_MAX_DEPTH },
 	{ NULL, "unwind", "HOW",
-	  "auto: by unwind tables, else frame pointers; fp; dwarf: as auto, or fail", OPT_ENUM,
-	  WHAT(collect.sampler.unwind), .words = unwind_words, .def = "auto" },
-	{ NULL, "python-native", "HOW", "the interpreter's own frames between Python's: fold, show",
-	  OPT_ENUM, WHAT(collect.resolve.python_native), .words = python_native_words,
-	  .def = "fold" },
-	{ NULL, "list-events", NULL, "say which kinds of events work here, and end", OPT_FLAG,
-	  WHAT(list_events) },
-	{ "m", "min-block", "TIME", "no stack below; a bare number is us", OPT_DURATION,
+	  "fp: frame pointers; auto: unwind tables, else frame pointers; dwarf: as auto, but fail "
+	  "without tables",
+	  OPT_ENUM, WHAT(collect.sampler.unwind), .words = unwind_words, .def = "auto" },
+	{ NULL, "python-native", "HOW",
+	  "frames of the interpreter between Python frames: fold, show", OPT_ENUM,
+	  WHAT(collect.resolve.python_native), .words = python_native_words, .def = "fold" },
+	{ NULL, "list-events", NULL, "list the kinds of events and whether they work here",
+	  OPT_FLAG, WHAT(list_events) },
+	{ "m", "min-block", "TIME", "no stacks for shorter waits (plain number: us)", OPT_DURATION,
 	  WAITS(min_block_ns), .def = OPT_DEF(WAIT_MIN_BLOCK_MS) "ms", .bare_unit_ns = 1000,
 	  .basic = true },
-	{ NULL, "max-block", "TIME", "nor for longer ones", OPT_DURATION, WAITS(max_block_ns),
-	  .def = OPT_DEF(WAIT_MAX_BLOCK_H) "h", .min = 1 },
-	{ NULL, "kernel-threads", NULL, "also waits of kernel threads", OPT_FLAG,
+	{ NULL, "max-block", "TIME", "no stacks for longer waits", OPT_DURATION,
+	  WAITS(max_block_ns), .def = OPT_DEF(WAIT_MAX_BLOCK_H) "h", .min = 1 },
+	{ NULL, "kernel-threads", NULL, "record waits of kernel threads as well", OPT_FLAG,
 	  WAITS(kernel_threads) },
-	{ NULL, "wakers", NULL, "also who ended each wait", OPT_FLAG, WAITS(wakers) },
-	{ NULL, "waker-stacks", NULL, "and its stack", OPT_FLAG, WAITS(waker_stacks) },
-	{ NULL, "max-rate", "N", "stacks per second; of more waits a weighted sample is taken",
-	  OPT_U64, WAITS(max_rate), .def = OPT_DEF(WAIT_MAX_RATE), .min = 1, .max = MAX_RATE_MAX },
-	{ NULL, "wait-hook", "WHERE", "where stacks of waits are taken: auto, sched_exit, sys_exit",
-	  OPT_ENUM, WAITS(hook), .words = wait_hook_words, .def = "auto" },
+	{ NULL, "wakers", NULL, "record the waker of each wait", OPT_FLAG, WAITS(wakers) },
+	{ NULL, "waker-stacks", NULL, "record the waker and its stack", OPT_FLAG,
+	  WAITS(waker_stacks) },
+	{ NULL, "max-rate", "N", "stacks per second; above this, waits are sampled", OPT_U64,
+	  WAITS(max_rate), .def = OPT_DEF(WAIT_MAX_RATE), .min = 1, .max = MAX_RATE_MAX },
+	{ NULL, "wait-hook", "WHERE",
+	  "probe that takes the stacks of waits: auto, sched_exit, sys_exit", OPT_ENUM, WAITS(hook),
+	  .words = wait_hook_words, .def = "auto" },
 	{ "o", "output", "FILE", "repeatable: .cresset .svg .pb.gz .folded; - = stdout",
 	  OPT_STRINGS, OUTPUT(outputs), .basic = true },
-	{ NULL, "format", "FORMAT", "when the ending of -o does not tell", OPT_STRING,
-	  OUTPUT(format), .basic = true },
+	{ NULL, "format", "FORMAT", "output format (default: from the file name ending)",
+	  OPT_STRING, OUTPUT(format), .basic = true },
 	{ NULL, "by", "KEY,...",
-	  "root frames of folded stacks and pictures: comm pid process unit pod user ... none",
+	  "root frames of folded stacks and graphs: comm pid process unit pod user ... none",
 	  OPT_CHOICES, OUTPUT(by), .words = tree_by_names, .def = "comm" },
 	TEXT_OPTIONS(record_opts),
 	{ NULL, "per-thread", "DIR",
-	  "also a picture, folded stacks and a text for each thread, into this directory",
-	  OPT_STRING, OUTPUT(per_thread) },
+	  "write a graph, folded stacks and a text for each thread into this directory", OPT_STRING,
+	  OUTPUT(per_thread) },
 	{ NULL, "no-progress", NULL, "no status line", OPT_FLAG, OUTPUT(no_progress) },
-	{ NULL, "buffer", "SIZE", "ring buffer between kernel and cresset", OPT_SIZE,
+	{ NULL, "buffer", "SIZE", "size of the ring buffer between kernel and cresset", OPT_SIZE,
 	  LIMITS(collect.sampler.buffer_bytes), .def = OPT_DEF(SAMPLER_BUFFER_MIB) "M", .min = 4096,
 	  .max = 1 << 30 },
 	{ NULL, "unwind-memory", "SIZE", "kernel memory for unwind tables", OPT_SIZE,
 	  LIMITS(collect.sampler.unwind_bytes), .def = OPT_DEF(SAMPLER_UNWIND_MIB) "M",
 	  .min = 1 << 20, .max = 1 << 30 },
-	{ NULL, "max-lost", "PCT", "exit with 9 when more samples than this are lost", OPT_PERCENT,
-	  LIMITS(max_lost_percent) },
+	{ NULL, "max-lost", "PCT", "exit with status 9 if more than this share of samples is lost",
+	  OPT_PERCENT, LIMITS(max_lost_percent) },
 	KERNEL_BTF_OPTION(record_opts, collect.sampler.kernel.btf_file),
 	{ 0 },
 };
@@ -343,7 +347,7 @@ static int start(struct recording *r)
 /* --- sampling -------------------------------------------------------------------------------- */
 
 /* How soon the end of a command or of the last target is noticed; a signal and the end of the time
- * are noticed at once. */
+ * are noticed immediately. */
 enum { POLL_TARGET_MS = 100, POLL_MS = 250 };
 #define KEEP_UP_EVERY_NS 3000000000ull
 
@@ -515,12 +519,13 @@ const struct cmd cmd_record = {
 	.name = "record",
 	.summary = "profile now and write files",
 	.usage = "[TARGET] [OPTIONS] [-- COMMAND ARG...]",
-	.about = "Takes the stack of whatever runs on each CPU, a number of times a second, of "
-		 "the whole machine or of some processes and their children. It needs root, or "
-		 "the capabilities that cresset doctor names.\n"
-		 "What is written is chosen by the ending of each -o: see cresset help formats. "
-		 "Without -o it is a recording called cresset-YYYYMMDD-HHMMSS.cresset. Ctrl-C "
-		 "ends a recording and keeps it. A summary says what was lost and why. With -- "
+	.about = "Samples the stacks of running threads on each CPU, of the whole machine or of "
+		"some processes and their children. It needs root, or the capabilities that "
+		"cresset doctor lists.\n"
+		 "The file name ending of each -o selects its format: see cresset help formats. "
+		 "Without -o the output is a recording named cresset-YYYYMMDD-HHMMSS.cresset. "
+		 "Ctrl-C ends a recording and saves it. A summary lists losses and their "
+		 "reasons. With -- "
 		 "COMMAND the exit status is the command's own.",
 	.examples = {
 		"cresset record -a -d 10 -o cpu.svg\twhole machine, 10 s, a flame graph",

@@ -1,3 +1,4 @@
+/* The table of event kinds, the check of combinations, and --list-events. */
 #include "base/json/json.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/gpu/gpu_setup.h"
@@ -6,17 +7,17 @@
 #include <errno.h>
 
 /* The name, the description, and the collector's bit (0: not recorded by this version). Names are
- * reserved for good, so that every version gives a script a true answer. */
+ * reserved permanently, so that every version gives a script a true result. */
 #define EVENT_KINDS(ROW) \
 	ROW("cpu", "where CPU time goes", COLLECT_CPU) \
 	ROW("off-cpu", "where threads wait, and how long", COLLECT_OFF_CPU) \
 	ROW("sched-wait", "runnable but not running", COLLECT_SCHED_WAIT) \
-	ROW("wall", "running and waiting together, for a GPU too", COLLECT_WALL) \
-	ROW("page-fault", "who grows a process", 0) \
+	ROW("wall", "all time: running, waiting, and waiting for a GPU", COLLECT_WALL) \
+	ROW("page-fault", "stacks that grow a process", 0) \
 	ROW("alloc", "memory allocations", 0) \
 	ROW("inuse", "memory in use", 0) \
 	ROW("lock", "waits for locks", 0) \
-	ROW("gpu-time", "GPU time by the CPU stack that asked for it", COLLECT_GPU_TIME) \
+	ROW("gpu-time", "GPU time by the CPU stack that launched it", COLLECT_GPU_TIME) \
 	ROW("gpu-wait", "CPU waiting for the GPU", COLLECT_GPU_WAIT) \
 	ROW("gpu-launch", "GPU kernel launches", COLLECT_GPU_LAUNCH) \
 	ROW("gpu-copy", "copies to and from the GPU", COLLECT_GPU_COPY) \
@@ -103,7 +104,7 @@ static int check_built(const struct choice_list *events)
 			continue;
 		err_set(&err, EOPNOTSUPP, "cannot record %s: this version does not have it yet",
 			kinds[events->v[i]].name);
-		err_hint(&err, "cresset record --list-events says what works here");
+		err_hint(&err, "cresset record --list-events shows which events work here");
 		return cmd_fail(CMD_UNSUPPORTED, &err);
 	}
 	return CMD_OK;
@@ -147,7 +148,7 @@ static int check_gpu_level(const struct cmd_line *line, const struct record_opts
 	uint32_t out = o->gpu == GPU_LEVEL_AUTO ? 0 : COLLECT_GPU & ~gpu_level_events(o->gpu);
 	for (int i = 0; i < o->events.n; i++)
 		if (kinds[o->events.v[i]].bit & out)
-			return cmd_usage(line, "--gpu=%s leaves out what -e %s asks for",
+			return cmd_usage(line, "--gpu=%s does not record -e %s",
 					 gpu_level_words[o->gpu], kinds[o->events.v[i]].name);
 	return CMD_OK;
 }

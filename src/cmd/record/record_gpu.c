@@ -1,5 +1,5 @@
 /* Readings of GPUs during a recording of GPU events: what their driver reports once a second, as
- * `cresset up` keeps it (collect/host/host_sources.h), beside the samples; and the names of the
+ * `cresset up` retains it (collect/host/host_sources.h), next to the samples; and the names of the
  * GPUs. A separate thread waits for the driver; this file waits for the driver once, at the
  * start. */
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* cmd/record/record_state.h: one run of `cresset record`, and its parts.
  *
- *     record.c         the options, the run from beginning to end, --per-thread
+ *     record.c         the options, the run from start to end, --per-thread
  *     record_events.c  the kinds of events, and --list-events
  *     record_target.c  the recorded processes
  *     record_gpu.c     readings of GPUs by their driver

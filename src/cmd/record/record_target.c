@@ -1,3 +1,4 @@
+/* Checks the target options, and describes the target in words. */
 #include "cmd/record/record_state.h"
 
 #include "base/parse.h"

@@ -1,3 +1,4 @@
+/* The summary of a recording: samples, losses, truncation, unwinding, GPU data and cost. */
 #include "attach/cuda_attach.h"
 #include "base/escape.h"
 #include "base/fmt.h"
@@ -90,7 +91,7 @@ static void add_short_waits(struct buf *b, const struct summary *s)
 	buf_adds(b, ", which have no stack\n");
 }
 
-/* Waits without a stack of their own. */
+/* Waits without a separate stack. */
 static void add_waits(struct buf *b, const struct summary *s)
 {
 	const struct collect_stats *st = &s->r->stats;
@@ -101,8 +102,7 @@ static void add_waits(struct buf *b, const struct summary *s)
 		return;
 	buf_adds(b, "  waits  more than --max-rate: ");
 	fmt_count(b, st->waits_sampled);
-	buf_adds(b,
-		 " shorter ones were left out and others weigh more; times of threads are exact\n");
+	buf_adds(b, " shorter ones were skipped and others weigh more; thread times are exact\n");
 }
 
 static void add_gpu_count(struct buf *b, uint64_t n, const char *what)
@@ -125,13 +125,13 @@ static void add_gpu(struct buf *b, const struct summary *s)
 	    !s->r->stats.gpu_time.programs)
 		return;
 	if (!g->files)
-		buf_adds(b, "  gpu   no library of a GPU was seen that could be probed");
+		buf_adds(b, "  gpu   no GPU library found to probe");
 	else
 		buf_addf(b, "  gpu   %u probes in %u files by %s", g->probes, g->files, g->how);
 	add_gpu_count(b, n[GPU_COUNT_LAUNCHES], " launches");
 	add_gpu_count(b, n[GPU_COUNT_COPIES], " copies");
 	add_gpu_count(b, n[GPU_COUNT_SHORT_WAITS], " short waits without a stack");
-	add_gpu_count(b, n[GPU_COUNT_FREES_UNKNOWN], " frees of what was allocated before");
+	add_gpu_count(b, n[GPU_COUNT_FREES_UNKNOWN], " frees of earlier allocations");
 	add_gpu_count(b, g->refused_launches, " launch functions refused: a probe would be slow");
 	if (g->problem[0])
 		buf_addf(b, "; %s", g->problem);
@@ -158,7 +158,7 @@ static void add_gpu_time(struct buf *b, const struct summary *s)
 		fmt_duration(b, t->unknown_ns);
 		buf_adds(b, " without a stack");
 	} else {
-		buf_adds(b, "no program has the library that says what runs on a GPU: start it "
+		buf_adds(b, "no program has the GPU library: start it "
 			    "with " CUDA_INJECTION_VARIABLE "=…/libcresset-cuda.so, or cresset gpu "
 			    "attach PID");
 	}
@@ -189,12 +189,11 @@ static void add_gpu_stalls(struct buf *b, const struct summary *s)
 	if (t->shortest_period)
 		buf_adds(b, " cycles of a multiprocessor");
 	if (t->other)
-		buf_addf(b, "; %" PRIu64 " more in kernels of the driver's own", t->other);
+		buf_addf(b, "; %" PRIu64 " more in kernels of the driver", t->other);
 	if (t->in_files)
 		buf_addf(b, "; code of %" PRIu64 " modules from files", t->in_files);
 	if (t->unclear)
-		buf_addf(b, "; %" PRIu64 " in functions of which files have different ones",
-			 t->unclear);
+		buf_addf(b, "; %" PRIu64 " in functions that differ between files", t->unclear);
 	buf_addc(b, '\n');
 }
 
@@ -256,8 +255,8 @@ static void add_top(struct buf *b, const struct summary *s)
 static void add_clock_note(struct buf *b, const struct summary *s)
 {
 	if (s->r->stats.clock && strcmp(s->r->stats.clock, "cpu-clock") == 0)
-		buf_adds(b, "  clock cpu-clock: code with interrupts off is charged where they are "
-			    "enabled again; idle is not sampled\n");
+		buf_adds(b, "  clock cpu-clock: code with interrupts off is attributed to where "
+			    "they are enabled again; idle time is not sampled\n");
 }
 
 /* The next command for a file of a format; %s is the file. */
@@ -312,9 +311,9 @@ static void add_per_thread(struct buf *b, const struct recording *r)
 	fmt_count(b, t->threads);
 	buf_adds(b, t->threads == 1 ? " thread" : " threads");
 	if (t->left_out) {
-		buf_adds(b, ", those that were on a CPU for longest; ");
+		buf_adds(b, ", those with the most CPU time; ");
 		fmt_count(b, t->left_out);
-		buf_adds(b, " more have none");
+		buf_adds(b, " more have no file");
 	}
 	buf_addc(b, '\n');
 }
@@ -332,8 +331,8 @@ static void add_unwinding(struct buf *b, const struct collect_stats *st)
 	}
 	if (st->tables_evicted || st->tables_refused)
 		buf_addf(b,
-			 "; %" PRIu64 " tables went for want of room, %" PRIu64
-			 " had none: see --unwind-memory",
+			 "; %" PRIu64 " tables evicted, %" PRIu64
+			 " rejected for lack of memory: see --unwind-memory",
 			 st->tables_evicted, st->tables_refused);
 	if (st->raw_no_room + st->raw_no_time)
 		buf_addf(b,
@@ -423,7 +422,7 @@ static int print_text(const struct summary *s)
 	add_per_thread(&b, s->r);
 	term_fit(&s->r->line->term, &b);
 	if (log_level() > LOG_QUIET && write(STDERR_FILENO, b.data, b.len) < 0)
-		b.len = 0; /* there is nobody to tell */
+		b.len = 0; /* no one can be notified */
 	buf_done(&b);
 	return CMD_OK;
 }

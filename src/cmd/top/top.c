@@ -79,7 +79,7 @@ static int top_signals_open(const struct buf *text, int *fd, struct err *err)
 	return 0;
 }
 
-/* Call it when the terminal is restored: a crash has nothing to repair any more. */
+/* Call it when the terminal is restored: a crash has nothing left to repair. */
 static void top_signals_close(int fd)
 {
 	sigset_t set;
@@ -101,27 +101,26 @@ static const char *const tab_words[] = { "functions", "processes", "threads", "w
 static const struct cmd_opt top_options[] = {
 	{ "p", "pid", "PID,...", "these processes and their future children", OPT_COMMA,
 	  WHERE(pids), .basic = true },
-	{ NULL, "server", "URL", "of a server, in place of this machine", OPT_STRING,
+	{ NULL, "server", "URL", "show data of a server, instead of this machine", OPT_STRING,
 	  WHERE(remote.server), .basic = true },
-	{ NULL, "token-file", "FILE", "its token; else CRESSET_TOKEN has it", OPT_STRING,
+	{ NULL, "token-file", "FILE", "token file (default: $CRESSET_TOKEN)", OPT_STRING,
 	  WHERE(remote.token_file) },
-	{ NULL, "ca-file", "FILE", "trust these certificates, PEM, and no others", OPT_STRING,
+	{ NULL, "ca-file", "FILE", "trust only the CA certificates in this PEM file", OPT_STRING,
 	  WHERE(remote.ca_file) },
-	{ NULL, "once", NULL, "print one interval as text, and end", OPT_FLAG, SHOW(once),
+	{ NULL, "once", NULL, "print one interval as text and exit", OPT_FLAG, SHOW(once),
 	  .basic = true },
 	{ NULL, "tab", "TAB", "functions processes threads waits flame heatmap gpu", OPT_ENUM,
 	  SHOW(tab), .words = tab_words, .def = "functions", .basic = true },
 	{ "n", "rows", "N", "rows of --once and --json", OPT_U64, SHOW(rows), .def = "20", .min = 1,
 	  .max = 1000000, .basic = true },
-	{ "i", "interval", "TIME", "between two pictures; of --once: how long", OPT_DURATION,
+	{ "i", "interval", "TIME", "refresh interval; with --once: duration", OPT_DURATION,
 	  SHOW(interval_ns), .def = "1s", .min = 100000000, .max = 3600000000000, .basic = true },
-	{ NULL, "window", "TIME", "how much of the past counts", OPT_DURATION, SHOW(window_ns),
-	  .def = "10s", .min = 100000000, .max = 60000000000, .basic = true },
+	{ NULL, "window", "TIME", "length of the time window that is shown", OPT_DURATION,
+	  SHOW(window_ns), .def = "10s", .min = 100000000, .max = 60000000000, .basic = true },
 	{ "F", "freq", "HZ", "samples per second and CPU", OPT_U64, COST(collect.sampler.freq_hz),
 	  .def = OPT_DEF(SAMPLER_FREQ_HZ), .min = 1, .max = 10000, .basic = true },
 	CLOCK_OPTION(top_opts, collect.sampler.clock, "Cost"),
-	{ NULL, "no-waits", NULL, "only what runs: not what threads wait for", OPT_FLAG,
-	  COST(no_waits) },
+	{ NULL, "no-waits", NULL, "do not record waits", OPT_FLAG, COST(no_waits) },
 	KERNEL_BTF_OPTION(top_opts, collect.sampler.kernel.btf_file),
 	{ 0 },
 };
@@ -220,11 +219,10 @@ static int check(const struct cmd_line *line, const struct top_opts *o)
 		return cmd_usage(line,
 				 "this is not a terminal: cresset top --once prints plain text");
 	if (!term || !*term || strcmp(term, "dumb") == 0)
-		return cmd_usage(
-			line,
-			"TERM is '%s', which cannot be drawn on: cresset top --once prints "
-			"plain text",
-			term ? term : "");
+		return cmd_usage(line,
+				 "TERM=%s: unsupported terminal: cresset top --once prints "
+				 "plain text",
+				 term ? term : "");
 	return CMD_OK;
 }
 
@@ -256,14 +254,14 @@ static int top_run(struct cmd_line *line, const void *opts)
 
 const struct cmd cmd_top = {
 	.name = "top",
-	.summary = "what runs now, in the terminal",
+	.summary = "live view of this machine in the terminal",
 	.usage = "[FILE] [OPTIONS]",
-	.about = "Shows which functions, processes and threads use the CPUs, what threads wait "
-		 "for, a flame graph and a heatmap, once a second: of this machine, of a server, "
-		 "or of a recording or any other file. Of this machine it needs root, or the "
-		 "capabilities that cresset doctor names. h shows the keys.\n"
+	.about = "Shows the functions, processes and threads that use the CPUs, the waits of "
+		"threads, a flame graph and a heatmap, updated every second. The data comes "
+		"from this machine, a server, or a file of any format. Recording this machine "
+		"needs root, or the capabilities that cresset doctor lists. h shows the keys.\n"
 		 "--once prints one interval as text, for scripts, and --json all tables as one "
-		 "object. Ended by Ctrl-C the exit status is 130, by SIGTERM 143.",
+		 "object. The exit status is 130 after Ctrl-C and 143 after SIGTERM.",
 	.examples = {
 		"cresset top\tthe whole machine",
 		"cresset top -p 4242\tone process and its children",

@@ -1,9 +1,9 @@
 /* What this machine does now, from a collector in this process.
  *
- * The collector writes into a profile that keeps HISTORY_NS of samples: older ones are removed once
- * they are as many as the others. Meanwhile its dictionary grows; when it is large, the part still
- * needed goes into a new one. While the feed is held, the profile does not change, and another one
- * takes new samples. */
+ * The collector writes into a profile that retains HISTORY_NS of samples: older ones are removed
+ * once they are as many as the others. In the meantime its dictionary grows; when it is large, the
+ * part still needed goes into a new one. While the feed is held, the profile does not change, and
+ * another one takes new samples. */
 #include "agent/name_queue.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -98,8 +98,8 @@ static void top_cpus_put(struct top_cpus *c, const char *stat)
 	}
 }
 
-/* Computes the use since the previous look; all 0 for a new CPU. The lines of CPUs come first, so
- * the beginning of a long file is enough. */
+/* Computes the use since the previous look; all 0 for a new CPU. The lines of CPUs are first, so
+ * the start of a long file is enough. */
 static void top_cpus_look(struct top_cpus *c)
 {
 	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
@@ -135,7 +135,7 @@ static void top_gpus_done(struct top_gpus *g)
 	gpu_now_done(&g->now);
 }
 
-/* Sets out to "" if there are none. */
+/* Sets out to "" if none exists. */
 static void top_gpus_look(struct top_gpus *g, char *out, size_t size)
 {
 	struct buf b = { 0 };
@@ -149,7 +149,7 @@ static void top_gpus_look(struct top_gpus *g, char *out, size_t size)
 		gpu_now_words(&g->now, i, &b);
 	}
 	if (g->now.status.hangs_ns)
-		buf_adds(&b, b.len ? "   (the driver does not answer)" : "");
+		buf_adds(&b, b.len ? "   (the driver does not respond)" : "");
 	snprintf(out, size, "%s", buf_cstr(&b));
 	buf_done(&b);
 }
@@ -180,7 +180,7 @@ struct top_names {
 	uint64_t turn;
 };
 
-/* Only files of this machine are used: no server is asked, as nobody waits for one. */
+/* Only files of this machine are used: no server is queried, as nobody waits for one. */
 static void top_names_init(struct top_names *n, const struct name_files_opts *opts)
 {
 	struct name_files_opts local = *opts;
@@ -321,8 +321,8 @@ struct live_feed {
 	struct top_cpus cpus;
 	struct top_gpus gpus;
 	struct collect_stats stats;
-	uint64_t cut_due_ns; /* when to ask all threads again */
-	bool is_once;        /* there is only one picture: it waits for its names */
+	uint64_t cut_due_ns; /* when to query all threads again */
+	bool is_once;        /* there is only one graph: it waits for its names */
 	uint64_t window_ns, last_take_ns, last_cpu_ns, last_bpf_ns;
 	uint64_t opened_ns;
 	uint64_t start_ns; /* of the current profile */
@@ -478,7 +478,7 @@ static int live_take(struct feed *base, bool with_waits, struct feed_take *out, 
 				   .lost = f->stats.lost };
 	top_gpus_look(&f->gpus, out->gpus, sizeof out->gpus);
 	if (collect_targets_gone(f->collector))
-		snprintf(out->note, sizeof out->note, "All that was watched has ended.");
+		snprintf(out->note, sizeof out->note, "All recorded processes have ended.");
 	else
 		note_missing(f, out);
 	take_costs(f, now_ns, out);

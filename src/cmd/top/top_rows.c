@@ -1,3 +1,4 @@
+/* The data of cresset top: recorded on this machine, of a server, or of a file. */
 #include "cmd/top/top.h"
 
 #include "base/mem.h"

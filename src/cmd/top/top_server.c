@@ -1,5 +1,5 @@
 /* Data of a server: each interval a thread fetches the window, as a recording of each type, so that
- * keys are handled meanwhile. */
+ * keys are handled in the meantime. */
 #include "base/clock.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
@@ -286,7 +286,7 @@ static const struct feed_ops server_ops = {
 	.close = server_close,
 };
 
-/* The first fetch is waited for, so that errors are reported at once. */
+/* The first fetch is waited for, so that errors are reported immediately. */
 static int begin(struct server_feed *f, bool goes_on)
 {
 	struct err err = { 0 };

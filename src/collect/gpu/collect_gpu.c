@@ -1,3 +1,4 @@
+/* Opens, reads and closes the GPU parts of the collector: probes, memory, time and stalls. */
 #include "collect/gpu/collect_gpu.h"
 
 #include "attach/attach_refuse.h"
@@ -188,8 +189,8 @@ static bool has_ended(uint32_t pid)
 	return readlink(path, target, sizeof target) < 0 && errno == ENOENT;
 }
 
-/* After lost records, processes that have ended may still be known. Nothing says any more whom they
- * were reserved for. */
+/* After lost records, processes that have ended may still be known. Nothing states any more whom
+ * they were reserved for. */
 static void found_file(void *ctx, uint32_t pid, const char *path, int fd)
 {
 	struct collect_gpu *g = ctx;

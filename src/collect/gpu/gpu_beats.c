@@ -1,3 +1,4 @@
+/* Beats for each ring at a fixed interval. */
 #include "collect/gpu/gpu_beats.h"
 
 #include "base/clock.h"

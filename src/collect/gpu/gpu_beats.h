@@ -1,6 +1,6 @@
 /* collect/gpu/gpu_beats.h: a thread that beats for the rings of GPU programs (ring_beat). Their
  * libraries close the window when no agent has beaten for RING_AGENT_GONE_MS. A thread that does
- * nothing else beats in time on a busy machine, too, where the collector's own work of 0.1 s can
+ * nothing else beats in time on a busy machine as well, where the collector's own work of 0.1 s can
  * take seconds. It ends with the process, as the beats have to. */
 #ifndef CRESSET_COLLECT_GPU_GPU_BEATS_H
 #define CRESSET_COLLECT_GPU_GPU_BEATS_H

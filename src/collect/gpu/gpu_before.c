@@ -1,3 +1,5 @@
+/* Remembers for each process the driver's figure at its start, and subtracts counted
+ * allocations. */
 #include "collect/gpu/gpu_before.h"
 
 #include "base/fs.h"

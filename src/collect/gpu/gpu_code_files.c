@@ -1,3 +1,4 @@
+/* A thread that opens mapped files, finds device code in them, and passes images to the samples. */
 #include "collect/gpu/gpu_code_files.h"
 
 #include "base/mem.h"
@@ -309,7 +310,7 @@ void gpu_code_files_free(struct gpu_code_files *f)
 	f->stop = true;
 	pthread_cond_signal(&f->wake);
 	pthread_mutex_unlock(&f->lock);
-	if (!has_joined(f)) /* it waits for a program, and keeps what it uses */
+	if (!has_joined(f)) /* it waits for a program, and retains what it uses */
 		return;
 	forget_all(f);
 	for (size_t i = 0; i < f->jobs.n; i++)
@@ -369,8 +370,8 @@ static bool has_ended(uint32_t pid)
 	return kill(pid, 0) && errno == ESRCH;
 }
 
-/* Programs refer to files by number, so files are forgotten all at once: when there are too many
- * and no program is left. */
+/* Programs refer to files by number, so files are forgotten all at the same time: when there are
+ * too many and no program is left. */
 void gpu_code_files_forget_ended(struct gpu_code_files *f)
 {
 	size_t n = 0;

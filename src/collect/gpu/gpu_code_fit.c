@@ -1,3 +1,4 @@
+/* Compares the functions of images with the numbers in samples. */
 #include "collect/gpu/gpu_code_fit.h"
 
 #include "base/clock.h"
@@ -49,7 +50,7 @@ struct image {
 	size_t size;
 };
 
-/* Returns false if the image is unavailable, or there is no room. */
+/* Returns false if the image is unavailable, or there is no space. */
 static bool open_one(const struct gpu_code_fitting *at, uint64_t max_bytes, struct image *seen,
 		     struct gpu_code_found *out)
 {

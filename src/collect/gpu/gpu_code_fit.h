@@ -1,6 +1,6 @@
 /* collect/gpu/gpu_code_fit.h: which images of device code, in many files, fit the samples.
  *
- * Samples identify code only by a number of the vendor's tool, which nobody else can compute. An
+ * Samples identify code only by a number of the vendor's tool, which only that tool can compute. An
  * image fits if it has all functions that were sampled under one number, each larger than the
  * offsets in it. */
 #ifndef CRESSET_COLLECT_GPU_GPU_CODE_FIT_H
@@ -26,7 +26,7 @@ struct gpu_code_fitting {
 	const struct gpu_code_index *index;
 	uint32_t image;
 };
-struct gpu_code_fitting_images { /* zeroed but for until_ns = none */
+struct gpu_code_fitting_images { /* zeroed except for until_ns = none */
 	struct gpu_code_fitting v[GPU_CODE_FITTING];
 	uint32_t n;
 	bool is_full;      /* there are more */
@@ -46,7 +46,7 @@ struct gpu_code_found { /* zeroed = none */
  * many, *out is empty. */
 void gpu_code_fit_open(const struct gpu_code_fitting_images *fit, uint64_t max_bytes,
 		       struct gpu_code_found *out);
-/* Closes those that lack any of these functions. */
+/* Closes the ones that lack any of these functions. */
 void gpu_code_found_keep(struct gpu_code_found *f, const struct gpu_code_wanted *w, size_t n);
 void gpu_code_found_done(struct gpu_code_found *f);
 

@@ -1,3 +1,4 @@
+/* Hashes the functions of images, for lookup. */
 #include "collect/gpu/gpu_code_index.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Searches the mappings of processes and the usual directories for GPU libraries. */
 #include "collect/gpu/gpu_files.h"
 
 #include "base/mem.h"
@@ -113,11 +114,10 @@ int gpu_files_check(struct err *err)
 		return 0;
 	if (s.files)
 		return err_set(err, EOPNOTSUPP,
-			       "cannot see what a GPU is asked: no launch can be probed in %u "
-			       "libraries of its driver (%u would be single-stepped)",
+			       "cannot trace GPU launches: none can be probed in %u driver "
+			       "libraries (%u would be single-stepped)",
 			       s.files, s.stepped);
-	err_set(err, EOPNOTSUPP,
-		"cannot see what a GPU is asked: no library of its driver or runtime is here");
+	err_set(err, EOPNOTSUPP, "cannot trace GPU launches: no driver or runtime library found");
 	return err_hint(err, "no process has one mapped, and neither LD_LIBRARY_PATH nor the usual "
 			     "directories have one");
 }

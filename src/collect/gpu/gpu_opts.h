@@ -1,4 +1,4 @@
-/* collect/gpu/gpu_opts.h: options for GPUs, beside the events of collect/kernel/sampler_opts.h. */
+/* collect/gpu/gpu_opts.h: options for GPUs, next to the events of collect/kernel/sampler_opts.h. */
 #ifndef CRESSET_COLLECT_GPU_GPU_OPTS_H
 #define CRESSET_COLLECT_GPU_GPU_OPTS_H
 

@@ -1,3 +1,5 @@
+/* Processes with the GPU library but without a ring. They are polled at growing intervals until
+ * the ring opens or a deadline passes. */
 #include "collect/gpu/gpu_time_state.h"
 
 #include "collect/gpu/gpu_time.h"

@@ -1,3 +1,4 @@
+/* Loads the BPF object on first use, and attaches its programs to each GPU library file once. */
 #include "collect/gpu/gpu_probes.h"
 
 #include "base/clock.h"
@@ -104,7 +105,7 @@ static bool is_own_map(const char *name)
 	return strchr(name, '.') != NULL; /* variables */
 }
 
-/* The times of threads are kept in one of two kinds of map, or not at all. */
+/* The times of threads are retained in one of two kinds of map, or not at all. */
 static bool is_map_of_times(const struct gpu_probes *g, const struct bpf_map *map)
 {
 	return map == g->bpf->maps.times_storage || map == g->bpf->maps.times_hash;
@@ -168,7 +169,7 @@ static void set_knobs(struct gpu_probes *g)
 	g->bpf->data->seen_epoch = s.epoch;
 }
 
-/* If tables cannot grow, those of this object have room for fewer entries, as the sampler's do. */
+/* If tables cannot grow, those of this object can hold fewer entries, as the sampler's do. */
 static void fix_tables(struct gpu_probes *g)
 {
 	enum { MOST = 8192 };
@@ -297,7 +298,7 @@ static bool is_known(const struct gpu_probes *g, uint64_t identity)
 	return false;
 }
 
-/* Adds rows before the probes: a hit without a row is ignored. Returns how many there was room
+/* Adds rows before the probes: a hit without a row is ignored. Returns how many there was space
  * for. */
 static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places,
 			 uint64_t *first_cookie)

@@ -1,3 +1,5 @@
+/* Reads samples of stalls from the rings, splits them by launching stack, and makes samples with
+ * source lines. */
 #include "collect/gpu/gpu_stall.h"
 
 #include "base/hash.h"
@@ -139,7 +141,7 @@ static bool same_row(const void *ctx, uint32_t i)
 	return memcmp(&s->rows.v[i].key, c[1], sizeof(struct row_key)) == 0;
 }
 
-/* Returns NULL if there is no room. */
+/* Returns NULL if it is full. */
 static struct row *row_of(struct gpu_stall *s, const struct row_key *key)
 {
 	const void *ctx[] = { s, key };

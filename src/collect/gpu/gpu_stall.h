@@ -41,7 +41,7 @@ struct gpu_stall_opts {
 	struct sink *sink;
 	struct resolver *resolver; /* the caller's, as is the sink */
 	uint32_t type, not_issued_type;
-	bool is_always; /* nobody waits for files to be searched */
+	bool is_always; /* no request waits for files to be searched */
 };
 struct gpu_stall *gpu_stall_new(const struct gpu_stall_opts *opts);
 void gpu_stall_free(struct gpu_stall *s); /* NULL is fine */
@@ -57,7 +57,7 @@ struct gpu_stall_told {
 /* Ignores records of other types. */
 void gpu_stall_record(struct gpu_stall *s, const struct gpu_stall_told *told);
 void gpu_stall_read(struct gpu_stall *s, uint32_t pid, struct ring_reader *ring);
-/* kernel: its name in the ring; NULL: several at once. gpu: as in struct gpu_ran. */
+/* kernel: its name in the ring; NULL: several at the same time. gpu: as in struct gpu_ran. */
 void gpu_stall_ran(struct gpu_stall *s, const struct gpu_share *share, uint32_t gpu,
 		   const char *kernel);
 /* Adds the losses that a program reported since before. */

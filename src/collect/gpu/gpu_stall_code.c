@@ -1,3 +1,4 @@
+/* Copies images of device code from a ring, and opens the ones that have samples. */
 #include "collect/gpu/gpu_stall_code.h"
 
 #include "base/buf.h"
@@ -175,7 +176,7 @@ static void find_in_files(struct gpu_stall_code *c, struct gpu_stall_module *m, 
 	c->in_files += m->found.n > 0;
 }
 
-/* Code found by other functions must have these, too; otherwise it is the wrong code, and is
+/* Code found by other functions must have these as well; otherwise it is the wrong code, and is
  * dropped. */
 static void keep_what_fits(struct gpu_stall_code *c, struct gpu_stall_module *m)
 {

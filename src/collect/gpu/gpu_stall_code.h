@@ -54,7 +54,7 @@ void gpu_stall_code_read(struct gpu_stall_code *c, uint32_t pid, struct ring_rea
 void gpu_stall_code_need(struct gpu_stall_code *c, uint32_t module, const char *function,
 			 uint64_t offset);
 void gpu_stall_code_search(struct gpu_stall_code *c, bool wait);
-/* As device_code_layers. Also returns 0 if its code is not available: it was not kept, is in no
+/* As device_code_layers. Also returns 0 if its code is not available: it was not retained, is in no
  * file, or several images fit that differ at this place (*is_unclear). */
 uint32_t gpu_stall_code_layers(struct gpu_stall_code *c, uint32_t module, const char *function,
 			       uint64_t offset, const char *stall, device_layer_fn *fn, void *ctx,

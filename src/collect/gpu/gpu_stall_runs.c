@@ -1,3 +1,4 @@
+/* Sums the run time of each kernel by launching stack. */
 #include "collect/gpu/gpu_stall_runs.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Scans /proc for programs with the library, their readers and probes. */
 #include "collect/gpu/gpu_survey.h"
 
 #include "attach/attach_refuse.h"

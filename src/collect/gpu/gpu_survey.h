@@ -26,9 +26,9 @@ struct gpu_survey {
 void gpu_survey(const char *library, struct gpu_survey *out);
 void gpu_survey_done(struct gpu_survey *s); /* a zeroed one is fine */
 
-/* Counts the places of GPU libraries in this process that could have a probe, and those that have
- * one: a byte differs from the file. Both are 0 if it uses no GPU library. Returns false if its
- * memory or the files cannot be read. */
+/* Counts the places of GPU libraries in this process that could have a probe, and the ones that
+ * have one: a byte differs from the file. Both are 0 if it uses no GPU library. Returns false if
+ * its memory or the files cannot be read. */
 bool gpu_probed(uint32_t pid, uint32_t *places, uint32_t *probed);
 
 #endif

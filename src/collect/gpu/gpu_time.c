@@ -1,3 +1,4 @@
+/* Reads the ring of each GPU program, joins its records with launches, and makes samples. */
 #include "collect/gpu/gpu_time_state.h"
 
 #include "base/buf.h"
@@ -190,7 +191,7 @@ static int open_program(void *ctx, uint32_t pid, uint64_t now_ns, struct err *er
 		return rc;
 	ring_now(p.ring, &p.before);
 	if (g->opts.stall && !p.before.knows_stalls)
-		note_problem(g, pid, "the library in it knows nothing of stalls", "");
+		note_problem(g, pid, "its library does not support stalls", "");
 	begin_windows(g, &p, now_ns);
 	vec_push(&g->programs, p);
 	gpu_beats_add(g->opts.beats, p.ring);

@@ -1,4 +1,4 @@
-/* collect/gpu/gpu_time.h: what ran on GPUs, and on whose behalf: for each program with the library
+/* collect/gpu/gpu_time.h: work on GPUs, and its launchers: for each program with the library
  * (gpu/ring/ring.h), records of its kernels, copies and sets, joined (gpu/ring/join.h) with the CPU
  * stacks that the probes on its launches took.
  *
@@ -44,7 +44,7 @@ struct gpu_beats;
 struct gpu_time;
 
 enum {
-	/* limit: programs whose GPU time is recorded at once, some 8 MiB each */
+	/* limit: programs whose GPU time is recorded at one time, some 8 MiB each */
 	GPU_TIME_PROGRAMS = 256,
 	/* limit: how long the ring of a mapped library is looked for */
 	GPU_TIME_FOUND_WITHIN_S = 20, /* the library makes its ring soon after mapping */
@@ -81,7 +81,7 @@ void gpu_time_launch(void *ctx, uint32_t pid, uint32_t correlation, uint32_t ori
  * for its stack. */
 void gpu_time_read(struct gpu_time *g, uint64_t now_ns);
 bool gpu_time_waits(const struct gpu_time *g);
-/* has_stacks: all launches up to now were passed on, so nothing waits for them any more. */
+/* has_stacks: all launches up to now were passed on, so nothing still waits for them. */
 void gpu_time_cut(struct gpu_time *g, uint64_t now_ns, bool has_stacks);
 /* types: the new sink's. to: returns the new number of an origin, as in
  * resolve_links.gpu_renamed. */

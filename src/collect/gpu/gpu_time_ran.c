@@ -12,7 +12,7 @@
 
 enum {
 	MAX_READ_ALWAYS = 1 << 20
-}; /* bytes of each lane to read at once: as large as the library makes it */
+}; /* bytes of each lane to read at one time: as large as the library makes it */
 #define SLACK_NS 1000000000ull
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ void gpu_time_on_held(void *ctx, uint32_t pid, uint32_t work, uint64_t start_ns,
 	gpu_held_add(&g->held, pid, work, start_ns, ns);
 }
 
-/* The kernels of a graph have no records of their own. */
+/* The kernels of a graph have no separate records. */
 static bool is_graph(const char *work)
 {
 	static const union ring_any graph = { .r.type = RING_GRAPH };

@@ -94,7 +94,7 @@ void gpu_works_trim(struct gpu_works *w);
 
 /* --- gpu_time.c ------------------------------------------------------------------------------- */
 
-enum { GPU_WINDOWS_LATE_S = 2 };            /* after this a library does not answer any more */
+enum { GPU_WINDOWS_LATE_S = 2 };            /* after this a library no longer responds */
 #define GPU_WINDOWS_AGAIN_NS 10000000000ull /* retry after a failed one */
 
 /* Windows of one program from time to time, under a budget (gpu/ring/window.h). They are requested
@@ -107,7 +107,7 @@ struct gpu_windows {
 	bool is_given_up;         /* no window will open */
 };
 
-/* limit: sums of GPU records at once; more make room for themselves */
+/* limit: sums of GPU records at the same time; more make space for themselves */
 enum { GPU_DENSITY_ROWS = 8192 };
 
 struct gpu_dense {
@@ -135,8 +135,8 @@ struct held_record {
 struct held_queue {
 	uint32_t first, last;
 };
-/* Records of what ran on GPUs without a stack. They are kept, in order, until shares of their sum
- * (gpu/ring/join.h) take them, so that each keeps its time. */
+/* Records of what ran on GPUs without a stack. They are retained, in order, until shares of their
+ * sum (gpu/ring/join.h) take them, so that each retains its time. */
 struct gpu_held { /* zeroed = empty */
 	VEC(struct held_record) records;
 	VEC(struct held_queue) queues;

@@ -1,3 +1,4 @@
+/* Interns kinds of GPU work, and makes the frames of each on first use. */
 #include "collect/gpu/gpu_time_state.h"
 
 #include "collect/process/symbolize.h"

@@ -1,3 +1,4 @@
+/* CPU time by state from /proc/stat, run queue from /proc/schedstat, and load. */
 #include "collect/host/host_sources.h"
 
 #include "base/buf.h"

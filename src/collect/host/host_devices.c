@@ -1,3 +1,4 @@
+/* Disks from /proc/diskstats and networks from /proc/net/dev. */
 #include "collect/host/host_sources.h"
 
 #include "base/str.h"

@@ -1,3 +1,4 @@
+/* GPU readings as metric points. */
 #include "collect/host/host_sources.h"
 
 #include "collect/host/host_points.h"

@@ -1,3 +1,4 @@
+/* Metrics of the recording of GPU time and of attached programs. */
 #include "collect/host/host_sources.h"
 
 #include "collect/host/host_points.h"

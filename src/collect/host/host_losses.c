@@ -1,3 +1,4 @@
+/* Losses of the collector as metrics of the host. */
 #include "collect/host/host_sources.h"
 
 #include "collect/host/host_points.h"

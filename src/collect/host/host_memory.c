@@ -1,3 +1,4 @@
+/* Memory from /proc/meminfo, and pressure from /proc/pressure. */
 #include "collect/host/host_sources.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Calls each source of host metrics once per interval, and collects their points. */
 #include "collect/host/host_metrics.h"
 
 #include "base/fs.h"
@@ -44,7 +45,7 @@ struct host_metrics {
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Returns an empty text if there is no file. */
+/* Returns an empty text if no file exists. */
 static struct cur read_text(struct host_metrics *h, const char *path, size_t max)
 {
 	buf_clear(&h->text);

@@ -1,3 +1,4 @@
+/* Builds the OTLP message of one interval, and parses numbers in files of /proc. */
 #include "collect/host/host_points.h"
 
 #include "profile/profile.h"

@@ -41,8 +41,8 @@ void host_put(struct host_points *w, const struct host_metric *metric,
 /* Takes the next line of c. Returns false at the end, and for a last line without a newline, which
  * is truncated. */
 bool host_line(struct cur *c, struct cur *line);
-/* Takes the word before the next blank, or before `end` if that comes first; `end` is then skipped.
- * Returns false if there is none. */
+/* Takes the word before the next blank, or before `end` if that is first; `end` is then skipped.
+ * Returns false if none exists. */
 bool host_word(struct cur *line, char end, struct cur *word);
 /* Takes a word that is a decimal number and fits. Otherwise returns false, and leaves line
  * unchanged. */

@@ -1,3 +1,4 @@
+/* Reads /proc/PID/stat of all processes, and selects the busiest. */
 #include "collect/host/host_processes.h"
 
 #include "base/buf.h"

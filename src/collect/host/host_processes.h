@@ -4,7 +4,7 @@
  *     process_cpu_time{process}       s, counter
  *     process_memory_usage{process}   By, gauge
  *
- * Reading /proc of every process would cost more than profiling does. The samples tell which
+ * Reading /proc of every process would cost more than profiling does. The samples show which
  * processes were busy: /proc/PID/stat is read for the HOST_READ_PROCESSES with the most samples.
  * CPU time is the kernel's if a process was also read at the end of the previous interval, or
  * started since. Otherwise, as for ended processes, it is the number of samples times their period,
@@ -28,8 +28,8 @@ struct host_points;
 enum {
 	HOST_READ_PROCESSES = 64, /* limit: processes whose time and memory are read */
 	HOST_BUSIEST = 20,        /* limit: names of processes that are given */
-	/* Names whose sums are kept. With more, names that were not busy start from 0 again. */
-	HOST_MAX_NAMES = 512, /* limit: names of processes whose sums are kept */
+	/* Names whose sums are retained. With more, names that were not busy start from 0 again. */
+	HOST_MAX_NAMES = 512, /* limit: names of processes whose sums are retained */
 };
 
 struct host_process {

@@ -35,7 +35,7 @@ struct host_points;
  *
  * The kernel's idle and iowait may fall by a few ticks, others when a CPU goes offline. A counter
  * that fell would count as restarted, and all of it as growth. So a counter that fell by less than
- * a second keeps its value. */
+ * a second retains its value. */
 enum host_cpu_mode {
 	HOST_USER,
 	HOST_NICE,
@@ -96,7 +96,7 @@ void host_pressure_put(const char *resource, struct cur text, struct host_points
  *
  * The sum over devices is the host's total, so traffic through several devices counts only at the
  * lowest one. No partitions, no loop, RAM, device mapper or md devices; only hardware networks, or
- * if there are none, all but lo. A disk that was never used is left out. */
+ * if none exists, all but lo. A disk that was never used is left out. */
 
 /* Facts from /sys about a device; false where it has none. */
 struct host_device_facts {
@@ -156,7 +156,7 @@ struct host_gpu_time {
 void host_gpu_time_put(struct host_gpu_time *h, const struct gpu_probes_stats *probes,
 		       const struct gpu_time_stats *time, struct host_points *w);
 
-/* Numbers of programs. left_out: without room. */
+/* Numbers of programs. left_out: without space. */
 struct host_gpu_attach {
 	uint64_t attached, refused, failed, left_out;
 };
@@ -169,9 +169,9 @@ void host_gpu_attach_put(const struct host_gpu_attach *n, struct host_points *w)
  *     cresset_lost{reason,kind}   counter; since the collector started
  *
  * Reasons are those of profile/sink.h, by name. kind is sample, where each is a lost sample, or
- * detail. Reasons of lost samples, except those of GPUs, are always there: 0 says that nothing was
- * lost. The others appear when they are first needed, with a 0 at the start of the interval, so
- * that none of their growth is missing. Samples that the user asked to leave out are no loss. */
+ * detail. Reasons of lost samples, except those of GPUs, are always there: 0 states that nothing
+ * was lost. The others appear when they are first needed, with a 0 at the start of the interval, so
+ * that none of their growth is missing. Samples that the user excluded are no loss. */
 struct host_losses {
 	bool was_put[LOSS_REASONS];
 };
@@ -185,7 +185,7 @@ void host_losses_put(struct host_losses *h, const uint64_t lost[LOSS_REASONS], i
  *
  *     cresset_worker_ends{worker,how}   counter; since the collector started: died, stuck
  *     cresset_workers_stuck{worker}     gauge; abandoned ones that have not ended
- *     cresset_reads_failed{how}         counter; reads of other processes without an answer: late,
+ *     cresset_reads_failed{how}         counter; reads of other processes without a response: late,
  *                                       or refused (collect/worker/proc_reader.h) */
 void host_workers_put(const struct helper_stats *s, const struct proc_reader_stats *reads,
 		      struct host_points *w);

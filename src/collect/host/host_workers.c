@@ -1,3 +1,4 @@
+/* Metrics of the worker processes: their number and ends. */
 #include "collect/host/host_sources.h"
 
 #include "collect/host/host_points.h"

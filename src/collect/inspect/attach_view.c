@@ -1,3 +1,4 @@
+/* The state of the GPU library in a process, as attach and doctor show it. */
 #include "collect/inspect/inspect.h"
 
 #include "collect/proc/mapped_file.h"

@@ -21,7 +21,7 @@ void check_remedy(struct check *c, const char *text);
  * of 6.17 and 6.18, whose numbers differ by distributor. NULL: no; otherwise a description. */
 const char *check_ring_freeze(const char *release);
 
-/* checks_allowed.c: what this machine, or the parent of this process, may forbid. */
+/* checks_allowed.c: the parts that this machine, or the parent of this process, may forbid. */
 void check_lockdown(const struct check_input *in, struct check *c);
 void check_security_modules(const struct check_input *in, struct check *c);
 void check_seccomp(const struct check_input *in, struct check *c);

@@ -187,8 +187,8 @@ static void check_clock(struct check *c)
 		return;
 	}
 	check_say(c, CHECK_LIMITED,
-		  "cpu-clock: code that runs with interrupts off is charged where they are enabled "
-		  "again");
+		  "cpu-clock: code that runs with interrupts off is attributed to where they are "
+		  "enabled again");
 	check_remedy(
 		c,
 		"no hardware counters here; in a virtual machine the host can pass a PMU through");
@@ -257,7 +257,7 @@ static void check_waits(const struct check_input *in, struct check *c)
 	check_say(c, exit && copies ? CHECK_OK : CHECK_LIMITED, "stacks taken at %s; times in %s%s",
 		  exit ? "sched_exit_tp" : "sys_exit (some 20 ns on each system call)",
 		  kernel.has & FEATURE_TASK_STORAGE ? "task storage" : "hash tables",
-		  copies ? "" : "; of waits that go on the kernel part only");
+		  copies ? "" : "; kernel stacks only for pending waits");
 	if (c->state == CHECK_LIMITED)
 		check_remedy(c, exit ? "kernel 5.18 or newer" : "kernel 6.16 or newer costs less");
 }
@@ -289,7 +289,7 @@ static void check_map_files(struct check *c)
 		return;
 	}
 	check_say(c, CHECK_LIMITED,
-		  "mapped files are opened by path only: deleted binaries keep no names");
+		  "mapped files are opened by path only: no symbols for deleted binaries");
 	check_remedy(c, "give CAP_CHECKPOINT_RESTORE (or CAP_SYS_ADMIN)");
 }
 

@@ -21,7 +21,7 @@ void check_lockdown(const struct check_input *in, struct check *c)
 		break;
 	case LOCKDOWN_CONFIDENTIALITY:
 		check_say(c, CHECK_MISSING,
-			  "confidentiality: nobody may read the kernel's memory, so nothing can be "
+			  "confidentiality: kernel memory is not readable, so nothing can be "
 			  "recorded");
 		check_remedy(c, "boot without lockdown=confidentiality; lockdown=integrity allows "
 				"recording");
@@ -35,7 +35,7 @@ void check_security_modules(const struct check_input *in, struct check *c)
 
 	refusal_modules_that_deny(&in->facts, deny, sizeof deny);
 	if (!in->facts.security_modules[0])
-		check_say(c, CHECK_OK, "none that is known");
+		check_say(c, CHECK_OK, "none known");
 	else
 		check_say(c, CHECK_OK, "%.100s: %s%s", in->facts.security_modules,
 			  *deny ? "may deny BPF by a policy: " : "none of them denies BPF", deny);
@@ -94,7 +94,7 @@ void check_locked_memory(const struct check_input *in, struct check *c)
 			  buf_cstr(&limit));
 	if (c->state == CHECK_MISSING)
 		check_remedy(c,
-			     "ulimit -l unlimited; of a service LimitMEMLOCK=infinity; docker run "
+			     "ulimit -l unlimited; for a service LimitMEMLOCK=infinity; docker run "
 			     "--ulimit memlock=-1 …");
 	buf_done(&limit);
 }

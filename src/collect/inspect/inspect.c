@@ -1,3 +1,4 @@
+/* Collects the mapped files of a process, the sources of their symbols, and its runtimes. */
 #include "collect/inspect/inspect.h"
 
 #include "base/hash.h"
@@ -40,7 +41,7 @@ struct runtime_find {
 	size_t kind; /* in runtimes[] */
 	struct runtime_place place;
 	struct runtime_object *object; /* NULL: a version or build that cannot be walked */
-	struct err err;                /* says why */
+	struct err err;                /* states why */
 };
 struct runtime_finds { /* zeroed = empty */
 	VEC(struct runtime_find) found;
@@ -239,7 +240,7 @@ static char *path_of(int fd)
 	return n > 0 ? xstrndup(path, n) : NULL;
 }
 
-/* Looks for debug files as elf_names would, and keeps the last result: the one that fitted, if
+/* Looks for debug files as elf_names would, and retains the last result: the one that fitted, if
  * any. */
 struct asking {
 	struct elf_names names;

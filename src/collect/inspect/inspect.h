@@ -1,4 +1,4 @@
-/* collect/inspect/inspect.h: what can be known about a running process before it is recorded: each
+/* collect/inspect/inspect.h: properties of a running process known before it is recorded: each
  * file whose code it has mapped, the sources of its names and of its unwind table, and code made at
  * run time; and what works on this machine (checks.c). For doctor. */
 #ifndef CRESSET_COLLECT_INSPECT_INSPECT_H
@@ -53,7 +53,7 @@ struct inspected { /* a file */
 /* The process context that it publishes. */
 struct inspected_context {
 	bool is_there;
-	int read_errno; /* 0: says could be read */
+	int read_errno; /* 0: states could be read */
 	struct process_context says;
 	char *variable_in; /* file with the variable of the threads' spans; NULL: none */
 	/* for that file: 0, or why spans cannot be read (collect/process/thread_context.h) */

@@ -1,3 +1,5 @@
+/* Finds the package of a file and the package with its debug symbols, from files of the package
+ * managers. */
 #include "collect/inspect/remedy.h"
 
 #include "base/buf.h"

@@ -17,7 +17,7 @@ struct remedy {
 	char text[256];   /* result: "apt install libc6-dbg"; "" when nothing is known to help */
 };
 
-/* Fills all remedies at once: the lists are read once. */
+/* Fills all remedies at the same time: the lists are read once. */
 void remedies_find(const struct remedy_opts *opts, struct remedy *v, size_t n);
 
 /* Returns whether names from this origin are incomplete: mostly functions without names. NULL:

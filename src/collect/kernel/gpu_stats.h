@@ -27,7 +27,7 @@ struct gpu_time_stats {
 	uint64_t watched_ns, window_ns; /* of all programs; window_ns: in windows */
 	uint64_t records;               /* kernels, copies, sets, graphs */
 	uint64_t exact_ns, estimated_ns, unknown_ns; /* by how well their stack is known */
-	uint64_t closed_ns; /* of all programs: windows closed because nobody watched */
+	uint64_t closed_ns; /* of all programs: windows closed because no agent watched */
 	uint64_t dropped, names_lost, bad;
 	uint32_t problems;
 	char problem[160];                 /* the first one; "": none */
@@ -48,7 +48,7 @@ struct gpu_stall_stats {
 	uint64_t unread;            /* pieces of files with device code that could not be read */
 	uint32_t shortest_period, longest_period; /* powers of two cycles; 0: unknown */
 	uint64_t dropped, refused,
-		cubins_lost; /* refused: samples for which there was no room here */
+		cubins_lost; /* refused: samples for which there was no space here */
 };
 
 #endif

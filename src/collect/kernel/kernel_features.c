@@ -1,3 +1,4 @@
+/* Detects features, and the groups of programs that this kernel cannot run. */
 #include "collect/kernel/kernel_features.h"
 
 #include "base/mem.h"
@@ -115,7 +116,7 @@ void kernel_features_find(const char *btf_file, uint32_t without, struct kernel_
 	find_lacks(types, out);
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) /* programs for waits attach to it */
 		snprintf(out->why_not[GROUP_WAITS], sizeof out->why_not[GROUP_WAITS],
-			 "this kernel does not tell its own types (/sys/kernel/btf/vmlinux)");
+			 "this kernel does not publish its types (/sys/kernel/btf/vmlinux)");
 	free(types);
 	btf__free(btf);
 }

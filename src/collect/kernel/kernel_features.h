@@ -1,7 +1,7 @@
 /* collect/kernel/kernel_features.h: optional kernel features that the programs of bpf/ can use, and
  * the groups of programs that this kernel cannot run. Each is detected from the kernel's types
  * (collect/kernel/kernel_types.h) or by a trial, never from the kernel's version: distributions
- * backport. The version beside each feature is the first that had it. */
+ * backport. The version next to each feature is the first that had it. */
 #ifndef CRESSET_COLLECT_KERNEL_KERNEL_FEATURES_H
 #define CRESSET_COLLECT_KERNEL_KERNEL_FEATURES_H
 
@@ -22,7 +22,7 @@ enum kernel_feature {
 	FEATURE_UPROBE_MULTI = 1 << 7,   /* many probes with one link: 6.6 */
 	FEATURE_SCHED_EXIT = 1 << 8,     /* sched_exit_tp: 6.16 */
 	FEATURE_IRQ_EVENTS = 1 << 9,     /* tracepoints of interrupts that every machine has */
-	FEATURE_X86_VECTORS = 1 << 10,   /* and of those that x86 has */
+	FEATURE_X86_VECTORS = 1 << 10,   /* and of the ones that x86 has */
 	FEATURE_SLEEPERS_MOVE =
 		1 << 11, /* sleeping threads may still be queued, and move to another queue: 6.12 */
 	FEATURE_BUSY_TIME = 1 << 12, /* how long a CPU's tasks have run: CONFIG_SCHEDSTATS */

@@ -1,3 +1,4 @@
+/* Looks up each row in the kernel's BTF, and reports rows that are missing or different. */
 #include "collect/kernel/kernel_types.h"
 
 #include <bpf/btf.h>
@@ -129,7 +130,7 @@ const struct kernel_type_row kernel_type_rows[] = {
 	INTERRUPT("irq_handler_exit", "i"),
 	INTERRUPT("softirq_entry", "i"),
 	INTERRUPT("softirq_exit", "i"),
-	INTERRUPT("local_timer_entry", "i"), /* x86, as are those that follow */
+	INTERRUPT("local_timer_entry", "i"), /* x86, as are the ones that follow */
 	INTERRUPT("local_timer_exit", "i"),
 	INTERRUPT("call_function_single_entry", "i"),
 	INTERRUPT("call_function_single_exit", "i"),
@@ -138,25 +139,25 @@ const struct kernel_type_row kernel_type_rows[] = {
 
 	/* Helpers and maps. */
 	OTHER(HELPER, "bpf_task_storage_get", WAITS | WAKERS | GPU, 0, .since = "5.11",
-	      .without = "times of threads are kept in hash tables"),
+	      .without = "thread times are stored in hash tables"),
 	OTHER(MAP_TYPE, "BPF_MAP_TYPE_TASK_STORAGE", WAITS | WAKERS | GPU, 0, .since = "5.11",
-	      .without = "times of threads are kept in hash tables"),
+	      .without = "thread times are stored in hash tables"),
 	OTHER(HELPER, "bpf_get_current_task_btf", BASE | WAITS | WAKERS | GPU, 0, .since = "5.11",
-	      .without = "waits whose switch was not seen have no stack"),
+	      .without = "waits without a recorded switch have no stack"),
 	OTHER(HELPER, "bpf_task_pt_regs", BASE | WAITS | WAKERS, WALKER | WAITS, .since = "5.15",
 	      .without = "registers are read from the top of the kernel's stack"),
 	FIELD("task_struct.stack",      POINTER, COPIED,          BASE | WAITS | WAKERS,
 	      WALKER | WAITS, .instead_of = "bpf_task_pt_regs"),
 	OTHER(HELPER, "bpf_get_attach_cookie", GPU, GPU, .since = "5.15"),
 	OTHER(HELPER, "bpf_loop", WAITS, 0, .since = "5.17",
-	      .without = "waits that go on have the kernel part of their stack only"),
+	      .without = "pending waits have kernel stacks only"),
 	OTHER(HELPER, "bpf_copy_from_user_task", WAITS, 0, .since = "5.18",
-	      .without = "waits that go on have the kernel part of their stack only"),
+	      .without = "pending waits have kernel stacks only"),
 	{ .name = NULL },
 	/* clang-format on */
 };
 _Static_assert(sizeof kernel_type_rows / sizeof *kernel_type_rows - 1 < KERNEL_TYPE_ROWS_MAX,
-	       "a verdict has room for a lack of each row");
+	       "a verdict can hold every row");
 
 /* --- looking up a row in a kernel's types ----------------------------------------------------- */
 
@@ -302,7 +303,7 @@ static void compare_int(const struct kernel_type_row *row, const struct btf_type
 	unsigned wanted = size_of(row->value);
 
 	if (!btf_is_int(t) || btf_int_offset(t))
-		differs(d, "is no integer");
+		differs(d, "is not an integer");
 	else if (t->size != wanted && !adapts(row, t))
 		differs(d, "has %u byte%s instead of %u", t->size, t->size == 1 ? "" : "s", wanted);
 }
@@ -317,9 +318,9 @@ static void compare_field(const struct btf *btf, const struct kernel_type_row *r
 		differs(d, "has no known type");
 	else if (row->value == KERNEL_COMM &&
 		 (!btf_is_array(t) || btf__resolve_size(btf, id) < COMM_BYTES))
-		differs(d, "is no array of 16 bytes");
+		differs(d, "is not an array of 16 bytes");
 	else if (row->value == KERNEL_POINTER && !btf_is_ptr(t))
-		differs(d, "is no pointer");
+		differs(d, "is not a pointer");
 	else if (row->value != KERNEL_COMM && row->value != KERNEL_POINTER)
 		compare_int(row, t, d);
 }
@@ -377,7 +378,7 @@ static bool find_tracepoint(const struct btf *btf, const struct kernel_type_row 
 	if (!id || (argument && t && btf_is_func_proto(t) && btf_vlen(t) < n + 1))
 		return false;
 	if (!t || !btf_is_func_proto(t)) {
-		differs(d, "is no function");
+		differs(d, "is not a function");
 		return true;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -451,10 +452,10 @@ static void say_lost(struct kernel_lack *l)
 	} features[] = {
 		{ BASE, 0, "no recording" },
 		{ WALKER, BASE, "no stacks of code without frame pointers" },
-		{ RUNTIMES, BASE, "no frames of Python" },
+		{ RUNTIMES, BASE, "no Python frames" },
 		{ WAITS, BASE, "no off-cpu, sched-wait and wall" },
 		{ WAKERS, BASE | WAITS, "no wakers" },
-		{ GPU, BASE, "no events of GPUs" },
+		{ GPU, BASE, "no GPU events" },
 	};
 	const char *before = ": ";
 

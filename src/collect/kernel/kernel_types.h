@@ -5,7 +5,7 @@
  *     struct kernel_verdict v;
  *     kernel_types_check(btf, &v);
  *     if (v.lost & KERNEL_GROUP(GROUP_WAITS))
- *             the first lack whose lost has that bit says why: "this kernel has no
+ *             the first lack whose lost has that bit reports why: "this kernel has no
  *             task_struct.sched_info.run_delay: no off-cpu, …"
  *     kernel_types_has(&v, "sched_exit_tp")
  *
@@ -92,8 +92,8 @@ struct kernel_verdict {
 	struct kernel_lack lacks[KERNEL_TYPE_ROWS_MAX]; /* in table order */
 };
 
-/* btf NULL: a kernel without type information: everything is lost, and the only lack says so. btf
- * may be any that libbpf has parsed: its contents are not trusted. */
+/* btf NULL: a kernel without type information: everything is lost, and the only lack reports this.
+ * btf may be any that libbpf has parsed: its contents are not trusted. */
 void kernel_types_check(const struct btf *btf, struct kernel_verdict *out);
 
 /* name: as in the table; returns false for a name that is not in it. */

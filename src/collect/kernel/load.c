@@ -1,3 +1,4 @@
+/* Loads a BPF object; after a refusal, loads its programs one by one to find the refused one. */
 #include "collect/kernel/load.h"
 
 #include "base/mem.h"

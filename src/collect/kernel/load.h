@@ -3,7 +3,7 @@
  *
  * libbpf loads all programs of an object or none. To find which one was refused, each program gets
  * a small buffer for the verifier's log. A second load of that program alone, with a large buffer,
- * tells why. */
+ * shows why. */
 #ifndef CRESSET_COLLECT_KERNEL_LOAD_H
 #define CRESSET_COLLECT_KERNEL_LOAD_H
 

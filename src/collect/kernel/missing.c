@@ -1,12 +1,13 @@
+/* Words for each missing feature, its reason and its remedy. */
 #include "collect/kernel/missing.h"
 
 #include <errno.h>
 
 const struct collect_feature collect_features[COLLECT_GROUPS] = {
 	[GROUP_WALKER] = { "whole stacks", "stacks of code without frame pointers are short" },
-	[GROUP_RUNTIMES] = { "Python", "no frames of Python are recorded" },
+	[GROUP_RUNTIMES] = { "Python", "no Python frames are recorded" },
 	[GROUP_WAITS] = { "waits", "no waits are recorded" },
-	[GROUP_WAKERS] = { "wakers", "who ended a wait is not recorded" },
+	[GROUP_WAKERS] = { "wakers", "wakers are not recorded" },
 	[GROUP_GPU] = { "GPU calls", "no calls of GPU libraries are recorded" },
 	[GROUP_PYTHONS] = { "some Python", "a Python has native frames only" },
 };

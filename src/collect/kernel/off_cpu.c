@@ -1,3 +1,4 @@
+/* Sets the constants of the off-CPU programs, attaches them, and runs the iterators. */
 #include "collect/kernel/off_cpu.h"
 
 #include "base/clock.h"
@@ -171,7 +172,7 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct samp
 			 (opts->waits.hook == WAIT_HOOK_AUTO && !has_sched_exit);
 	if (o->on && !o->at_sys_exit && !has_sched_exit) {
 		err_set(err, EOPNOTSUPP, "cannot record waits: this kernel has no sched_exit_tp");
-		return err_hint(err, "it is of Linux 6.16; every kernel has --wait-hook sys_exit");
+		return err_hint(err, "it needs Linux 6.16; use --wait-hook sys_exit");
 	}
 	list_programs(o, bpf, opts->waits.wakers, programs);
 	for (int i = 0; i < OFF_CPU_PROGRAMS; i++)
@@ -294,7 +295,7 @@ static bool read_rates(struct off_cpu *o, const struct sample_bpf *bpf, int64_t 
 }
 
 /* Clears may_hold when nothing was held at two looks, so that no program needs to check. The second
- * read catches a thread that began in between. */
+ * read catches a thread that started in between. */
 static void look_at_holders(struct off_cpu *o, struct sample_bpf *bpf, int64_t held)
 {
 	bool nothing = held == 0;

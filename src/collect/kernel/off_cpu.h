@@ -58,14 +58,14 @@ uint64_t off_cpu_run_ns(struct off_cpu *o, const struct sample_bpf *bpf);
  * that. */
 void off_cpu_look(struct off_cpu *o, struct sample_bpf *bpf, uint64_t now_ns);
 
-/* Tells what to do now where recording switches has a budget. SWITCH_CLOSE: send a complete report,
+/* Shows what to do now where recording switches has a budget. SWITCH_CLOSE: send a complete report,
  * then call off_cpu_close. *counts: of all CPUs. */
 enum switch_step off_cpu_window_step(struct off_cpu *o, const struct sample_bpf *bpf,
 				     uint64_t now_ns);
 uint64_t off_cpu_window_due_ns(const struct off_cpu *o); /* UINT64_MAX: never */
 int off_cpu_open(struct off_cpu *o, struct sample_bpf *bpf, const char **refused);
 void off_cpu_close(struct off_cpu *o, struct sample_bpf *bpf);
-/* Ends a period of windows and begins the next one. Close a window that covers only a part of the
+/* Ends a period of windows and starts the next one. Close a window that covers only a part of the
  * time first. */
 void off_cpu_cut(struct off_cpu *o, uint64_t now_ns);
 

@@ -1,3 +1,5 @@
+/* Reads capabilities, limits, sysctls and security modules, and selects the cause that fits the
+ * errno. */
 #include "collect/kernel/refusal.h"
 
 #include "base/buf.h"
@@ -98,7 +100,7 @@ static bool is_lockdown(const struct refusal *r, const struct refusal_facts *f, 
 		return false;
 	return found(c, EOPNOTSUPP,
 		     "boot without lockdown=confidentiality; lockdown=integrity allows recording",
-		     "the kernel is locked down for confidentiality: nobody may read its memory");
+		     "the kernel is locked down for confidentiality: its memory is not readable");
 }
 
 static bool is_types(const struct refusal *r, const struct refusal_facts *f, struct cause *c)
@@ -120,8 +122,8 @@ static bool is_verifier(const struct refusal *r, const struct refusal_facts *f, 
 	(void)f;
 	if (!line)
 		return false;
-	return found(c, EOPNOTSUPP, "-vv shows all that the verifier says",
-		     "the kernel's verifier refuses %s: %.*s", r->name ? r->name : "a program",
+	return found(c, EOPNOTSUPP, "-vv shows the complete verifier log",
+		     "the kernel's verifier rejects %s: %.*s", r->name ? r->name : "a program",
 		     len < sizeof c->why ? (int)len : (int)sizeof c->why, line);
 }
 
@@ -147,7 +149,7 @@ static bool is_paranoid(const struct refusal *r, const struct refusal_facts *f, 
 	    refusal_has_capability(f, CAPABILITY_SYS_ADMIN))
 		return false;
 	return found(c, EPERM,
-		     "kernels of Debian and Ubuntu want CAP_SYS_ADMIN then\n"
+		     "kernels of Debian and Ubuntu then require CAP_SYS_ADMIN\n"
 		     "with 2, CAP_PERFMON is enough:  sudo sysctl kernel.perf_event_paranoid=2",
 		     "kernel.perf_event_paranoid is %d", f->perf_paranoid);
 }
@@ -170,7 +172,7 @@ static bool is_user_namespace(const struct refusal *r, const struct refusal_fact
 	return found(c, EPERM,
 		     "run it outside, as root of the host (docker: without --userns, rootless: not "
 		     "possible)",
-		     "this is a user namespace, whose root may not use BPF");
+		     "root of a user namespace may not use BPF");
 }
 
 const char *refusal_filtered_call(const struct refusal_facts *f)
@@ -206,12 +208,13 @@ static bool is_memlock(const struct refusal *r, const struct refusal_facts *f, s
 
 	if (r->error != EPERM || !counts || !makes || f->memlock_bytes == UINT64_MAX)
 		return false;
-	return found(c, EPERM,
-		     "ulimit -l unlimited; of a service LimitMEMLOCK=infinity; docker run --ulimit "
-		     "memlock=-1 …",
-		     "the limit of locked memory is %llu KiB, and kernels before 5.11 count BPF "
-		     "maps in it",
-		     (unsigned long long)f->memlock_bytes >> 10);
+	return found(
+		c, EPERM,
+		"ulimit -l unlimited; for a service LimitMEMLOCK=infinity; docker run --ulimit "
+		"memlock=-1 …",
+		"the limit of locked memory is %llu KiB, and kernels before 5.11 count BPF "
+		"maps in it",
+		(unsigned long long)f->memlock_bytes >> 10);
 }
 
 /* Only these two control bpf() and perf_event_open(). */
@@ -239,10 +242,10 @@ static bool is_security_module(const struct refusal *r, const struct refusal_fac
 	refusal_modules_that_deny(f, modules, sizeof modules);
 	if (!is_denial(r) || !*modules)
 		return false;
-	return found(c, EPERM,
-		     "its log says so:  journalctl -k --grep 'avc.*denied'   or  ausearch -m avc",
-		     "%s, with all capabilities there: a security module may deny it (%s)",
-		     strerror(r->error), modules);
+	return found(
+		c, EPERM, "see its log: journalctl -k --grep 'avc.*denied'   or  ausearch -m avc",
+		"%s, although all capabilities are present: a security module may deny it (%s)",
+		strerror(r->error), modules);
 }
 
 static bool is_memory(const struct refusal *r, const struct refusal_facts *f, struct cause *c)
@@ -258,7 +261,7 @@ static bool is_memory(const struct refusal *r, const struct refusal_facts *f, st
 	found(c, ENOMEM,
 	      "BPF maps count there: raise memory.max of the cgroup (MemoryMax= of a service, "
 	      "docker run --memory)",
-	      "no memory for it: the memory cgroup of this process allows %s, of which %s are used",
+	      "no memory for it: the memory cgroup of this process allows %s, %s are used",
 	      buf_cstr(&limit), buf_cstr(&used));
 	buf_done(&limit);
 	buf_done(&used);
@@ -283,7 +286,7 @@ static bool is_descriptors(const struct refusal *r, const struct refusal_facts *
 	(void)f;
 	if (r->error != EMFILE && r->error != ENFILE)
 		return false;
-	return found(c, r->error, "ulimit -n 65536; of a service LimitNOFILE=65536", "%s",
+	return found(c, r->error, "ulimit -n 65536; for a service LimitNOFILE=65536", "%s",
 		     strerror(r->error));
 }
 
@@ -307,7 +310,7 @@ static bool is_unknown(const struct refusal *r, const struct refusal_facts *f, s
 	else if (r->error == EINVAL || r->error == E2BIG || r->error == ENOENT ||
 		 r->error == ESRCH || r->error == ENOTSUP)
 		code = EOPNOTSUPP;
-	return found(c, code, "see what is missing:  cresset doctor", "%s", strerror(r->error));
+	return found(c, code, "to see the missing parts: cresset doctor", "%s", strerror(r->error));
 }
 
 /* The first one that applies is used. */

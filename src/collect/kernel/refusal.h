@@ -4,7 +4,7 @@
  * An errno has many causes: EPERM is a missing capability, a seccomp filter, a security module, or
  * too little locked memory. The cause is derived from other facts about this process and this
  * machine (struct refusal_facts), never guessed: a refusal by the verifier is not a missing
- * capability, and a capability is named only where it is missing.
+ * capability, and a capability is named only if missing.
  *
  *     rc = bpf_object__load(obj);
  *     if (rc)
@@ -46,7 +46,7 @@ struct refusal_facts {
 	uint64_t capabilities;   /* effective, by number */
 	bool in_user_namespace;  /* not the initial one: its capabilities do not count */
 	bool has_seccomp_filter; /* this process has one */
-	/* errno of calls that the kernel itself can only answer with EINVAL and EFAULT. */
+	/* errno of calls that the kernel itself can only reject with EINVAL and EFAULT. */
 	int bpf_error, perf_error;
 	enum refusal_lockdown lockdown;
 	char security_modules[128]; /* "lockdown,yama,selinux,bpf"; "": unknown */
@@ -78,7 +78,7 @@ int refusal_explain_by(const struct refusal *r, const struct refusal_facts *f, s
 /* Returns the line of a verifier's log that says what is wrong, without its newline; len 0:
  * none. */
 const char *refusal_verdict(const char *log, size_t *len);
-/* Returns where the last n lines of a text begin. */
+/* Returns where the last n lines of a text start. */
 const char *refusal_last_lines(const char *text, size_t n);
 
 /* Checks a file of kernel types; path NULL: the running kernel's. Returns 0, or -errno and err: no

@@ -75,7 +75,7 @@ static const struct memory_files versions[] = {
 	{ ":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes" },
 };
 
-/* Returns UINT64_MAX for "max", or if there is no such file. */
+/* Returns UINT64_MAX for "max", or if no such file exists. */
 static uint64_t read_bytes(const char *mount, const char *group, int len, const char *name)
 {
 	enum { GROUP_PATH_BYTES = 4096 };

@@ -1,3 +1,4 @@
+/* Opens perf events on each CPU, attaches the BPF programs, and reads their ring. */
 #include "collect/kernel/sampler_state.h"
 
 #include "base/clock.h"
@@ -46,7 +47,7 @@ static int open_event(uint32_t type, uint64_t config, uint64_t period_or_freq, b
 
 /* cpu-clock takes a fixed period: its timer then neither drifts nor adapts. For cycles the kernel
  * adapts the period to the clock rate, so samples come at the same rate however little a CPU does;
- * bpf/cycle_clock.h says what each stands for. */
+ * bpf/cycle_clock.h states what each stands for. */
 int sampler_open_event(uint32_t cpu, uint32_t freq_hz, enum collect_clock which, const char **clock)
 {
 	int fd = which == CLOCK_CPU ? -ENOENT
@@ -81,7 +82,7 @@ static int start_cpu(struct sampler *s, uint32_t cpu, struct err *err)
 				    &clock);
 
 	if (fd == -ENODEV)
-		return 0; /* went offline meanwhile */
+		return 0; /* went offline in the meantime */
 	if (fd < 0)
 		return sampler_refused(s, REFUSED_PERF_EVENT, fd, NULL, err);
 	struct bpf_link *link = bpf_program__attach_perf_event(s->program, fd); /* enables it */

@@ -47,7 +47,7 @@ int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *c
  * later report; otherwise pending waits may be reported in turns (collect/kernel/off_cpu.h). */
 int sampler_report(struct sampler *s, bool is_last);
 
-/* Tells what to do now about programs that are attached in windows
+/* Shows what to do now about programs that are attached in windows
  * (collect/kernel/switch_windows.h). SWITCH_OPEN: call sampler_open_window. SWITCH_CLOSE: send a
  * complete report, then call sampler_close_window. */
 enum switch_step sampler_window_step(struct sampler *s, uint64_t now_ns);
@@ -71,14 +71,14 @@ int sampler_watch_programs(const struct sampler *s, int epoll_fd, uint64_t tag,
  * until sampler_close. */
 struct runtime_maps sampler_runtime_maps(struct sampler *s);
 
-/* Returns the maps that tell where threads keep their spans. */
+/* Returns the maps with the places of the spans of threads. */
 struct traced_maps sampler_traced_maps(const struct sampler *s);
 
 /* Sets whether the next report copies the stack of this thread's pending wait again. ctx: the
  * sampler. */
 void sampler_copy_again(void *ctx, uint32_t tid, bool again);
 
-/* Settings that another object of programs, which shares the sampler's maps, must have, too. */
+/* Settings that another object of programs, which shares the sampler's maps, must have as well. */
 struct sampler_knobs {
 	uint32_t filter, max_user;
 	uint64_t filter_cgroup_id, wake_bytes, epoch;

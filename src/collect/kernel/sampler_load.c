@@ -1,3 +1,4 @@
+/* Settles the options of the sampler, and loads its BPF object. */
 #include "collect/kernel/sampler_state.h"
 
 #include "base/mem.h"
@@ -43,7 +44,7 @@ static bool is_missing(const struct sampler *s, enum collect_group group)
 	return false;
 }
 
-/* Gives up a group: its events are not requested any more. */
+/* Gives up a group: its events are no longer requested. */
 static struct collect_missing *give_up(struct sampler *s, enum collect_group group)
 {
 	struct collect_missing *m = &s->missing[s->n_missing++];
@@ -73,7 +74,7 @@ static uint64_t ring_size(const struct sampler_opts *opts)
 	return size;
 }
 
-/* Samples have a ring of their own (bpf/maps.h), with half of the bytes where others send, too.
+/* Samples have a separate ring (bpf/maps.h), with half of the bytes where others send as well.
  * Unused rings are not created. */
 static void size_rings(struct sampler *s)
 {
@@ -108,7 +109,7 @@ static void shrink_space(struct sampler *s)
 		bpf_map__set_max_entries(maps[i], 1);
 }
 
-/* Returns room for the number of threads to expect, from the current number. */
+/* Returns space for the number of threads to expect, from the current number. */
 static uint32_t room_for_threads(void)
 {
 	enum { LEAST = 8192, MOST = 1 << 18 };
@@ -124,7 +125,7 @@ static uint32_t room_for_threads(void)
 	return room;
 }
 
-/* Preallocates tables if they cannot grow, with room for fewer entries. */
+/* Preallocates tables if they cannot grow, with space for fewer entries. */
 static void fix_tables(struct sampler *s)
 {
 	enum { PROCESSES = 8192, BLOCKS = 8192, PYTHONS = 512, GPU_THREADS = 8192 };
@@ -332,7 +333,7 @@ static int look_at_types(struct sampler *s, struct err *err)
 	const char(*why_not)[200] = s->kernel.why_not;
 
 	if (why_not[COLLECT_GROUPS][0]) {
-		/* Damaged types have messages of their own. */
+		/* Damaged types have separate messages. */
 		if (refusal_check_btf(s->opts.kernel.btf_file, err)) {
 			err_prefix(err, "cannot load the BPF programs");
 			return -EOPNOTSUPP;
@@ -355,8 +356,8 @@ static int look_at_types(struct sampler *s, struct err *err)
 	return 0;
 }
 
-/* Loads all programs, and attaches those that a recording can do without. Returns 0, or r says what
- * was refused. */
+/* Loads all programs, and attaches the ones that a recording can do without. Returns 0, or r states
+ * what was refused. */
 static int load_and_attach(struct sampler *s, char *program, size_t size, struct refusal *r)
 {
 	const char *unattached = NULL;
@@ -408,7 +409,7 @@ static uint32_t first_cpu(const struct sampler *s)
 }
 
 /* Opens an event as a trial, and closes it. Cycles can be converted to time only if the kernel
- * tells how long CPUs were busy. */
+ * shows how long CPUs were busy. */
 static int choose_clock(struct sampler *s, struct err *err)
 {
 	bool can_weigh = s->kernel.has & FEATURE_BUSY_TIME;
@@ -431,7 +432,7 @@ static int choose_clock(struct sampler *s, struct err *err)
 		err_set(err, EOPNOTSUPP, "cannot sample by cycles: %s", strerror(-fd));
 	else
 		err_set(err, EOPNOTSUPP,
-			"cannot sample by cycles: the kernel does not say how long CPUs were busy "
+			"cannot sample by cycles: the kernel does not report the busy time of CPUs "
 			"(CONFIG_SCHEDSTATS)");
 	return err_hint(err, "try:  --clock cpu-clock");
 }

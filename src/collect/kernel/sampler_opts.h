@@ -1,5 +1,5 @@
-/* collect/kernel/sampler_opts.h: what the kernel records: targets, sampling rate, events, waits.
- * Other parts of a collector have their own options, and read these. */
+/* collect/kernel/sampler_opts.h: settings of the kernel side: targets, sampling rate, events,
+ * waits. Other parts of a collector have their own options, and read these. */
 #ifndef CRESSET_COLLECT_KERNEL_SAMPLER_OPTS_H
 #define CRESSET_COLLECT_KERNEL_SAMPLER_OPTS_H
 
@@ -9,7 +9,7 @@
 
 enum target_kind { TARGET_ALL = 0, TARGET_PID, TARGET_TID, TARGET_COMM, TARGET_CGROUP };
 
-/* How user stacks are walked: by unwind tables, with frame pointers where there is none; or by
+/* How user stacks are walked: by unwind tables, with frame pointers without one; or by
  * frame pointers only. */
 enum unwind_mode { UNWIND_AUTO = 0, UNWIND_FP, UNWIND_TABLES };
 
@@ -106,7 +106,7 @@ struct sampler_opts {
 	/* of the rings of samples and of waits together, rounded up to a power of two pages */
 	uint64_t buffer_bytes;
 	const char *cpus_file; /* list of CPUs to sample; NULL: those the kernel says are online */
-	/* always on: nobody waits for results, so thousands of starting processes may cost less */
+	/* always on: no user waits for results, so thousands of starting processes may cost less */
 	bool is_always;
 	struct kernel_opts kernel;
 	/* Sizes of the walker's tables of processes and of blocks of their mappings; how long one

@@ -1,3 +1,4 @@
+/* Sums the per-CPU counters of the BPF programs. */
 #include "base/fs.h"
 #include "base/mem.h"
 #include "collect/kernel/off_cpu.h"

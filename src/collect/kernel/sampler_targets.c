@@ -1,3 +1,4 @@
+/* The table of target processes in the kernel. */
 #include "collect/kernel/sampler_state.h"
 
 #include "base/fs.h"
@@ -21,7 +22,7 @@ static bool task_exists(enum target_kind kind, uint32_t id)
 
 	if (kind == TARGET_TID)
 		return syscall(SYS_tkill, (pid_t)id, 0) == 0 || errno == EPERM;
-	/* kill() also accepts a thread's id: /proc tells whether it is a process. */
+	/* kill() also accepts a thread's id: /proc shows whether it is a process. */
 	snprintf(path, sizeof path, "/proc/%u/status", id);
 	struct buf b = { 0 };
 	if (fs_read_at(AT_FDCWD, path, 64 * 1024, &b, NULL)) {

@@ -1,3 +1,4 @@
+/* Opens the dummy events, and reads MMAP2, COMM, FORK and EXIT records. */
 #include "collect/kernel/side_band.h"
 
 #include "base/clock.h"
@@ -107,7 +108,7 @@ static int open_ring(struct side_band *sb, uint32_t cpu, enum ring_kind kind, st
 	struct cpu_ring c = { .cpu = cpu, .kind = kind, .fd = open_event(sb, cpu, kind) };
 
 	if (c.fd == -ENODEV)
-		return 0; /* went offline meanwhile */
+		return 0; /* went offline in the meantime */
 	if (c.fd < 0)
 		return refusal_explain(
 			&(struct refusal){ .step = REFUSED_PERF_EVENT, .error = c.fd }, err);

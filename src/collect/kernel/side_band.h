@@ -1,4 +1,4 @@
-/* collect/kernel/side_band.h: perf's side band: records of what processes do, beside the samples.
+/* collect/kernel/side_band.h: perf's side band: records of what processes do, next to the samples.
  *
  * Two software dummy events per CPU: one ring carries MMAP2 (without build ids), the other COMM,
  * FORK and EXIT; both carry LOST. The reader is woken when an eighth of a ring is full, since a
@@ -19,7 +19,7 @@ enum side_kind { SIDE_MMAP, SIDE_COMM, SIDE_FORK, SIDE_EXIT, SIDE_LOST };
 
 enum { SIDE_NAME_MAX = 4096 };
 
-/* One decoded record. name points into the decoder's buffer: copy what must be kept. */
+/* One decoded record. name points into the decoder's buffer: copy what must be retained. */
 struct side_record {
 	enum side_kind kind;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
@@ -74,7 +74,7 @@ struct side_ring {
 
 /* Returns the next record and moves tail past it; false at the end. A record with an invalid length
  * ends the reading: everything up to head is dropped. *rec is valid until the next call, as long as
- * the kernel is not told the new tail. */
+ * the kernel does not get the new tail. */
 bool side_ring_next(struct side_ring *r, const uint8_t **rec, size_t *len);
 void side_ring_done(struct side_ring *r); /* data stays the caller's */
 

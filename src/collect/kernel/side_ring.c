@@ -1,3 +1,4 @@
+/* Reads records of a perf ring in place, and decodes their fields. */
 #include "collect/kernel/side_band.h"
 
 #include "base/buf.h"

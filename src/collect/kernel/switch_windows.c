@@ -1,15 +1,16 @@
+/* Decides from the measured cost of switches when windows open and close. */
 #include "collect/kernel/switch_windows.h"
 
 #define LOOK_NS     1000000000ull /* how often the load is checked while all is recorded */
 #define SHORTEST_NS 20000000ull   /* windows of a period, together: attaching takes some ms */
 /* Costs that a program at a switch does not measure itself: its call, and the program after the
- * switch, which is slower by the same factor with cold caches (once, beside the servers of
+ * switch, which is slower by the same factor with cold caches (once, next to the servers of
  * bench/up.sh, by kernel.bpf_stats_enabled: 440 ns and 170 ns where the program itself measured
  * 400). */
 #define CALL_NS     40
 #define ALL_OF_ONE  1.4
 #define GUESS_NS    300 /* until something was timed */
-/* Windows begin at a load above MORE budgets, and end when LESS of the load is within the
+/* Windows start at a load above MORE budgets, and end when LESS of the load is within the
  * budget. */
 #define MORE        1.25
 #define LESS        0.8

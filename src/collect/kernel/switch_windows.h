@@ -5,7 +5,7 @@
  * Time is divided into periods, from one cut to the next. The windows of a period are together as
  * long as the budget allows. They start at a random place, so that each moment of the period is
  * equally likely to be in a window: a window that would reach beyond the period continues at its
- * beginning. Waits in windows of total length w have the weight period/w. So the expected sum of
+ * start. Waits in windows of total length w have the weight period/w. So the expected sum of
  * any waits is their time, and a thread that waits all the time has exactly that.
  *
  *     switch_windows_begin     one window without an end

@@ -1,3 +1,4 @@
+/* Finds the processes, threads or cgroup of the target. */
 #include "collect/kernel/target.h"
 
 #include "base/buf.h"
@@ -109,12 +110,12 @@ static int check_cgroup_version(int fd, const char *path, struct err *err)
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs))
-		return err_set(err, errno, "cannot ask what '%s' is: %s", path, strerror(errno));
+		return err_set(err, errno, "cannot stat '%s': %s", path, strerror(errno));
 	if (fs.f_type == CGROUP2_SUPER_MAGIC)
 		return 0;
 	bool v1 = fs.f_type == CGROUP_SUPER_MAGIC;
 	err_set(err, v1 ? EOPNOTSUPP : ENOENT,
-		v1 ? "'%s' is a cgroup v1 group" : "'%s' is no cgroup", path);
+		v1 ? "'%s' is a cgroup v1 group" : "'%s' is not a cgroup", path);
 	return err_hint(
 		err,
 		v1 ? "only cgroup v2 groups can be followed; give a path below the cgroup2 mount"

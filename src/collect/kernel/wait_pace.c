@@ -1,3 +1,4 @@
+/* Reads how many waits each CPU saw, and sets the sampling rate of each. */
 #include "collect/kernel/wait_pace.h"
 
 #include "bpf/thread_time.h"

@@ -18,7 +18,7 @@ struct wait_pace {
 };
 struct wait_limits {
 	uint64_t quantum_ns; /* shorter waits are sampled; 0: none are */
-	/* waits that one CPU may take by itself in a window until the next look, ≥ 1 */
+	/* waits that one CPU may take on its own in a window until the next look, ≥ 1 */
 	uint64_t cpu_waits;
 };
 
@@ -33,7 +33,7 @@ struct wait_limits wait_pace_look(struct wait_pace *p, const struct wait_rate *c
  * of that many threads; 1: all threads. pending: number of pending waits at the last report. All
  * turns together, a period each, take at most max_ns. */
 #define WAIT_REPORTED_WITHIN_NS 200000000000ull /* each pending wait is reported again within it */
-/* limit WAIT_PACE_AT_ONCE: pending waits in a report of up and agent; more come in turns */
+/* limit WAIT_PACE_AT_ONCE: pending waits in a report of up and agent; more arrive in turns */
 /* limit WAIT_PACE_TURNS_MOST: turns until each pending wait is reported */
 enum { WAIT_PACE_AT_ONCE = 4096, WAIT_PACE_TURNS_MOST = 16 };
 uint32_t wait_pace_turns(uint64_t pending, uint64_t period_ns, uint64_t max_ns);

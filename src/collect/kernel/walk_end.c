@@ -1,3 +1,4 @@
+/* The marker texts of incomplete walks. */
 #include "collect/kernel/walk_end.h"
 
 #include "bpf/event.h"

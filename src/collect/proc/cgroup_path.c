@@ -1,3 +1,4 @@
+/* Parses cgroup paths: container ids, pods, systemd units and slices. */
 #include "collect/proc/cgroup_path.h"
 
 #include "base/buf.h"
@@ -21,7 +22,7 @@
  *
  * where ID is 64 lower-case hex digits.
  *
- * The monitor beside a container (libpod-conmon-ID.scope) is not inside it. */
+ * The monitor next to a container (libpod-conmon-ID.scope) is not inside it. */
 
 static size_t hex_run(const char *s, size_t len)
 {
@@ -191,7 +192,7 @@ static struct part behind_payload(struct part rest)
 										      : rest;
 }
 
-/* Returns the path after the innermost container; the whole path if there is none. */
+/* Returns the path after the innermost container; the whole path if none exists. */
 static struct part take_containers(struct part path, struct cgroup_place *out)
 {
 	struct part rest = path, inside = path, p;
@@ -340,7 +341,7 @@ int cgroup_place_of(uint32_t pid, struct cgroup_place *out, bool *unified)
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", pid);
 	int rc = fs_read_at(AT_FDCWD, path, CGROUP_FILE_MAX_BYTES, &b, NULL);
 	if (!rc) {
-		/* If there are v1 hierarchies, too, the line of v2 is last. */
+		/* If there are v1 hierarchies as well, the line of v2 is last. */
 		*unified = b.len >= 3 && memcmp(b.data, "0::", 3) == 0;
 		cgroup_place_parse(b.data, b.len, out);
 	}

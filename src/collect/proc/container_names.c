@@ -1,3 +1,4 @@
+/* Reads names of containers from links in /var/log/containers and from files of runtimes. */
 #include "collect/proc/container_names.h"
 
 #include "base/fs.h"

@@ -13,8 +13,8 @@
  *     /var/lib/containers/storage/overlay-containers/containers.json         podman: names
  *
  * Files are bounded, and users' files are never read. Labels may come from the author of an image:
- * they tell the pod only if the cgroup also does. If nothing was found, a container is looked up
- * again a few times, because links are made while it starts. */
+ * they count as the pod only if the cgroup also does. If nothing was found, a container is looked
+ * up again a few times, because links are made while it starts. */
 #ifndef CRESSET_COLLECT_PROC_CONTAINER_NAMES_H
 #define CRESSET_COLLECT_PROC_CONTAINER_NAMES_H
 
@@ -32,7 +32,7 @@ enum {
 	CONTAINER_NAMES_MAX = 4096, /* cached containers; then all are forgotten */
 };
 
-/* "" where it is unknown. */
+/* "" if unknown. */
 struct container_names {
 	char container[CONTAINER_NAME_BYTES], pod[CONTAINER_NAME_BYTES],
 		name_space[CONTAINER_NAME_BYTES];

@@ -1,3 +1,4 @@
+/* Parses lists of CPUs such as 0-3,8. */
 #include "collect/proc/cpus.h"
 
 #include "base/buf.h"

@@ -1,3 +1,5 @@
+/* Opens the file of a mapping through /proc/PID/map_files or the process's root, and checks device
+ * and inode. */
 #include "collect/proc/mapped_file.h"
 
 #include "collect/proc/proc_maps.h"

@@ -1,3 +1,4 @@
+/* Parses the lines of /proc/PID/maps. */
 #include "collect/proc/proc_maps.h"
 
 #include "base/mem.h"

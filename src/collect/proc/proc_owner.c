@@ -1,3 +1,4 @@
+/* Finds the user of a process, across user namespaces. */
 #include "collect/proc/proc_owner.h"
 
 #include "collect/proc/proc_stat.h"

@@ -1,4 +1,4 @@
-/* collect/proc/proc_owner.h: who is answerable for a process. */
+/* collect/proc/proc_owner.h: the user responsible for a process. */
 #ifndef CRESSET_COLLECT_PROC_PROC_OWNER_H
 #define CRESSET_COLLECT_PROC_PROC_OWNER_H
 

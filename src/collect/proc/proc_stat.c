@@ -1,3 +1,4 @@
+/* Parses /proc/PID/stat and status. */
 #include "collect/proc/proc_stat.h"
 
 #include "base/buf.h"

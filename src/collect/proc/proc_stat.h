@@ -20,12 +20,12 @@ struct proc_stat {
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
 int proc_stat_read(uint32_t pid, struct proc_stat *out);
 
-/* Returns the wall clock's time in ns at which the process began, as the clocks are now, exact to a
- * tick (10 ms); 0 when it is gone. */
+/* Returns the wall clock's time in ns at which the process started, as the clocks are now, exact to
+ * a tick (10 ms); 0 when it is gone. */
 int64_t proc_start_wall_ns(uint32_t pid);
 
 /* Returns whether any thread of the process still runs: a main thread that has ended shows as a
- * zombie until the others have ended, too. */
+ * zombie until the others have ended as well. */
 bool proc_is_alive(uint32_t pid);
 
 /* The effective user, as numbered in this user namespace. Returns 0, or -errno when the process is

@@ -1,3 +1,4 @@
+/* Finds the mapping with the process context, and decodes its protobuf. */
 #include "collect/proc/process_context.h"
 
 #include "base/mem.h"

@@ -2,7 +2,7 @@
  * (OpenTelemetry's process context, OTEP 4719); and whether its threads publish which span of a
  * trace they work for (OTEP 4947, collect/process/thread_context.h).
  *
- * A mapping named OTEL_CTX begins with a header that points to a message:
+ * A mapping named OTEL_CTX starts with a header that points to a message:
  *
  *     0   "OTEL_CTX"
  *     8   u32 version (2), u32 bytes of the message
@@ -20,7 +20,7 @@
 
 enum { SERVICE_NAME_BYTES = 256 };
 
-/* "" where it is not given. Longer values are ignored. */
+/* "" if not given. Longer values are ignored. */
 struct process_context {
 	char name[SERVICE_NAME_BYTES], name_space[SERVICE_NAME_BYTES], version[SERVICE_NAME_BYTES],
 		environment[SERVICE_NAME_BYTES];
@@ -36,11 +36,11 @@ bool process_context_is_mapping(const char *name);
 /* Parses the message; returns false when it is damaged: *out is then empty. */
 bool process_context_parse(const void *data, size_t len, struct process_context *out);
 
-/* Reads from a process with the header at addr. Returns 0; -ENODATA: there is none, -EAGAIN: it is
+/* Reads from a process with the header at addr. Returns 0; -ENODATA: none, -EAGAIN: it is
  * changing, or why it cannot be read. *out is then empty. */
 int process_context_read(uint32_t pid, uint64_t addr, struct process_context *out);
 
-/* Finds the header in /proc/PID/maps; returns 0 when there is none. */
+/* Finds the header in /proc/PID/maps; returns 0 if none exists. */
 uint64_t process_context_find(uint32_t pid);
 
 #endif

@@ -1,3 +1,4 @@
+/* Memory of another process by process_vm_readv(2), and the vDSO of this process. */
 #include "collect/proc/process_memory.h"
 
 #include <errno.h>

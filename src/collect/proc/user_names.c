@@ -1,3 +1,4 @@
+/* Parses the passwd file, and reads it again after a change. */
 #include "collect/proc/user_names.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* The vDSO of this process as an ELF file in memory. */
 #include "collect/proc/process_memory.h"
 
 #include "collect/proc/proc_maps.h"

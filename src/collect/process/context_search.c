@@ -1,3 +1,4 @@
+/* Decides when to look at each new process. */
 #include "collect/process/context_search.h"
 
 #include "collect/process/process.h"
@@ -19,7 +20,7 @@ static const struct share {
 	[SEARCH_OLD] = { 1000, 10000000 },
 };
 
-/* wait_ns grows with each reading, so it tells the age. */
+/* wait_ns grows with each reading, so it shows the age. */
 static enum search_age age_of(const struct process_search *p)
 {
 	return p->wait_ns >= WAIT_LAST_NS   ? SEARCH_OLD

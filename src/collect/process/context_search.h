@@ -1,5 +1,5 @@
 /* collect/process/context_search.h: finds processes that publish what they are (process_context.h)
- * soon after they begin to, however many others there are.
+ * soon after they start to, however many others there are.
  *
  * Nothing announces the mapping that has it, and /proc/PID/maps is long. But each sample has the
  * number of mappings of its process (bpf/event.h), and a process that has published has one more.

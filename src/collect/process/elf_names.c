@@ -1,3 +1,4 @@
+/* Tries the sources of symbols in order, and caches names on disk. */
 #include "collect/process/elf_names.h"
 
 #include "base/cache_dir.h"
@@ -66,7 +67,7 @@ static int locate_here(struct elf_names *e, const struct debug_request *req, uns
 	return -1;
 }
 
-/* Asks the servers last, and only once: their answer has been compared already. */
+/* Asks the servers last, and only once: their response has been compared already. */
 int elf_names_locate(void *ctx, const struct debug_request *req, unsigned attempt)
 {
 	struct elf_names *e = ctx;
@@ -89,7 +90,7 @@ static uint64_t state_witness(const struct elf_names *e, enum server_state state
 }
 
 /* Returns what the servers said. "Unasked" is saved if the names did not need a server, but not if
- * one failed: the next run must ask again. */
+ * one failed: the next run must try again. */
 static size_t server_witnesses(struct elf_names *e, bool saving, uint64_t *out)
 {
 	struct debuginfod *d = e->files->debuginfod;

@@ -42,7 +42,7 @@ struct elf_names {
 	struct debug_root roots[NAME_ROOTS];
 	struct debug_wanted wanted;
 	unsigned root, first_attempt; /* state of the search for a debug file */
-	bool asked_now, asked;        /* debuginfod was asked: in this search; at all */
+	bool asked_now, asked;        /* debuginfod was queried: in this search; at all */
 };
 
 /* fd is the file, which stays the caller's; path is where process pid sees it; pid 0: only / is

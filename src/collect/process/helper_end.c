@@ -1,3 +1,4 @@
+/* Repeats the steps of the kernel's helper at the end of a stack, to find why its walk ended. */
 #include "collect/process/helper_end.h"
 
 #include "base/fs.h"
@@ -18,7 +19,7 @@ uint32_t helper_max_frames(void)
 	return (uint32_t)max;
 }
 
-/* Returns the file offset of an address; false if there is none. */
+/* Returns the file offset of an address; false if none exists. */
 static bool offset_of(const struct elf_file *f, uint64_t address, uint64_t *out)
 {
 	size_t n = 0;

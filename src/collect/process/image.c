@@ -1,3 +1,4 @@
+/* A sorted array with a reference count; a change copies it if it is shared. */
 #include "collect/process/image.h"
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* Searches the recorded path, perf's cache and the debug directories for a file, and verifies its
+ * build id or inode. */
 #include "collect/process/local_file.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Finds objects by build id, else by the identity of the file. */
 #include "collect/process/object.h"
 
 #include "base/mem.h"
@@ -118,7 +119,7 @@ static uint32_t find_build_id(const struct object_table *t, const uint8_t *build
 }
 
 /* Whether a file of this inode number is the object's. The number of a deleted file is given to a
- * new one; its generation is known from records only. An open file keeps its number, and so
+ * new one; its generation is known from records only. An open file retains its number, and so
  * otherwise the name decides. */
 static bool is_file_of(const struct object *o, const char *name, uint64_t generation)
 {
@@ -340,7 +341,7 @@ static void keep_stat(struct object *o, const struct stat *st)
 	o->mtime_ns = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
 }
 
-/* The other object takes over the descriptor if it has none. */
+/* The other object takes over the descriptor if it lacks one. */
 static void set_same_as(struct object_table *t, struct object *o, struct object *other)
 {
 	int fd = other->fd < 0 ? fcntl(o->fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -433,7 +434,7 @@ static void ask_far(struct object_table *t, struct object *o, const struct mappe
 
 static void close_copies(struct object_table *t, const struct object *but)
 {
-	/* limit: all open copies of files on file systems that may not answer */
+	/* limit: all open copies of files on file systems that may not respond */
 	enum { MAX_BYTES = 1 << 30 };
 
 	for (struct object *o = t->oldest, *next; o && t->far_bytes > MAX_BYTES; o = next) {
@@ -549,7 +550,7 @@ static uint32_t vdso_object(struct object_table *t, uint64_t start)
 	return id;
 }
 
-/* Returns objects without a file of their own; OBJECT_NONE when name is that of a file. */
+/* Returns objects without a separate file; OBJECT_NONE when name is that of a file. */
 static uint32_t fileless_object(struct object_table *t, const char *name, uint64_t start)
 {
 	if (is_anonymous(name))

@@ -1,17 +1,18 @@
-/* collect/process/object.h: what mappings point to: one entry per distinct file, for all processes
+/* collect/process/object.h: the targets of mappings: one entry per distinct file, for all processes
  * and places that map it.
  *
  * Two objects are the same if their build ids are equal, and their code; a file with the build id
  * of another one has none here. Or, for files without, device, inode, size
  * and modification time. A file is opened when it is first seen (a record) or first needed (a
- * mapping found in /proc), at most max_open descriptors at once. Past that the least recently used
- * one is closed, to be opened again by its path, and compared, when its symbols are read.
+ * mapping found in /proc), at most max_open descriptors at the same time. Past that the least
+ * recently used one is closed, to be opened again by its path, and compared, when its symbols are
+ * read.
  *
  *     OBJECT_NEW ──open──▶ OBJECT_OPEN ──limit──▶ OBJECT_CLOSED
  *            ╰──────────▶ OBJECT_GONE when that fails
  *
  * A file on a file system that may not respond is never touched here, nor is a path, which may
- * cross one: another process is asked for the file or a copy of it (OBJECT_AWAITED,
+ * cross one: another process is requested the file or a copy of it (OBJECT_AWAITED,
  * collect/worker/far_files.h).
  *
  * An object lives while a mapping points to it (refs) or frames do (mapping is set). Others are
@@ -37,7 +38,7 @@ enum {
 	OBJECT_NONE = UINT32_MAX,
 	OBJECT_ANON = 0, /* anonymous executable memory; always exists */
 };
-enum { OBJECT_MAX = 65536 }; /* limit: files known at once; later ones are not known */
+enum { OBJECT_MAX = 65536 }; /* limit: files known at one time; later ones are not known */
 enum { OBJECT_STARTS = 4 };
 
 struct elf_tls;
@@ -84,7 +85,7 @@ struct object {
 	const struct runtime_kind *runtime_kind;
 	struct runtime_object *runtime; /* collect/walker/interpreted.h; NULL: none */
 
-	/* File offsets of code that threads begin in (helper_end.h). */
+	/* File offsets of code that threads start in (helper_end.h). */
 	bool starts_known;
 	uint32_t n_starts;
 	struct object_start {
@@ -135,7 +136,7 @@ struct object_place {
 struct object *object_use(struct object_table *t, uint32_t id, const struct object_place *place);
 
 /* Returns a descriptor for reading the object's symbols, reopened if it was closed; -1 when it is
- * not available any more. It stays the table's, until the next call that opens something. */
+ * no longer available. It stays the table's, until the next call that opens something. */
 int object_fd(struct object_table *t, struct object *o);
 
 /* Takes the requested files that have come. Call it some times a second. */

@@ -1,3 +1,4 @@
+/* Reads /proc/PID/maps and status of all processes at start. */
 #include "collect/process/proc_scan.h"
 
 #include "base/parse.h"
@@ -38,7 +39,7 @@ static bool add_mapping(void *ctx, const struct proc_map *m)
 	return s->image->maps.n < PROCESS_MAX_MAPS;
 }
 
-/* An ending process has no mappings any more, but earlier samples of it may be pending. */
+/* An ending process no longer has mappings, but earlier samples of it may be pending. */
 static int scan_mappings(struct process_table *t, struct process *p)
 {
 	struct scan s = { .table = t, .image = process_new_image(t), .pid = p->pid };

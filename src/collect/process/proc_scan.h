@@ -11,12 +11,12 @@ struct process_table;
 /* Callers read the mappings of a process at most this often. */
 #define SCAN_AGAIN_NS 1000000000ull
 
-/* Reads the name and the executable mappings of one process. Anything that cannot be read any more
+/* Reads the name and the executable mappings of one process. Anything that can no longer be read
  * stays unchanged: samples of a moment ago may need it. A process that is gone is marked as ended
  * at now_ns. */
 void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns);
 
-/* Reads every process of /proc; marks processes of the table that are not there any more as
+/* Reads every process of /proc; marks processes of the table that are no longer there as
  * ended. */
 void proc_scan_all(struct process_table *t, uint64_t now_ns);
 

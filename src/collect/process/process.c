@@ -1,3 +1,4 @@
+/* Applies fork, exec, mmap and exit events in time order. */
 #include "collect/process/process.h"
 
 #include "base/mem.h"
@@ -184,7 +185,7 @@ static void forget_done_exits(struct process_table *t)
 	memmove(t->exits.v, t->exits.v + t->n_done, (t->exits.n - t->n_done) * sizeof *t->exits.v);
 	t->exits.n -= t->n_done;
 	t->n_done = 0;
-	if (!t->exits.n && t->exits.cap > EXITS_KEPT) { /* very many ended at once */
+	if (!t->exits.n && t->exits.cap > EXITS_KEPT) { /* very many ended at one time */
 		vec_done(&t->exits);
 		mem_trim();
 	}

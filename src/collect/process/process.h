@@ -1,7 +1,7 @@
 /* collect/process/process.h: the table of processes as of one moment: the time of the last event
  * applied.
  *
- * Events come in time order, so there are no versions: each call moves the table to the moment of
+ * Events arrive in time order, so there are no versions: each call moves the table to the moment of
  * its event. An ended process stays for PROCESS_GRACE_NS, because its last samples may follow its
  * EXIT record, which the kernel writes before the task is done. */
 #ifndef CRESSET_COLLECT_PROCESS_PROCESS_H
@@ -18,7 +18,7 @@ struct image_map;
 
 #define PROCESS_GRACE_NS 1000000000ull
 enum {
-	PROCESS_MAX = 131072,     /* limit: processes at once; others are not known */
+	PROCESS_MAX = 131072,     /* limit: processes at the same time; others are not known */
 	PROCESS_MAX_MAPS = 16384, /* limit: executable mappings of one process */
 	/* limit: executable mappings of all processes; forks share theirs */
 	PROCESS_MAX_ALL_MAPS = 2097152,
@@ -48,8 +48,8 @@ struct process {
 	bool is_kernel_thread;
 	bool leader_gone; /* the main thread has ended; others may still run */
 	uint64_t exit_ns; /* when the last thread since then ended */
-	/* When it began to run its program: CLOCK_MONOTONIC of its fork or exec; 0: before that was
-	 * watched. */
+	/* When it started to run its program: CLOCK_MONOTONIC of its fork or exec; 0: before that
+	 * was watched. */
 	uint64_t begun_ns;
 
 	/* Used by the resolver. */
@@ -57,7 +57,7 @@ struct process {
 	uint64_t cgroup_id;  /* labels are those in this group … */
 	bool labels_known;   /* … were looked up, not only inherited */
 	bool exe_known;
-	bool awaits_exe; /* after an exec: its first mapping tells its executable */
+	bool awaits_exe; /* after an exec: its first mapping shows its executable */
 	uint32_t labels; /* collect/resolve/labels.h, 0 = none */
 	uint64_t look_again_ns, look_wait_ns;
 	uint32_t looks;        /* lookups of its labels */
@@ -100,11 +100,11 @@ void process_remove(struct process_table *t, struct process *p);
 /* The child gets its parent's name and mappings. */
 struct process *process_fork(struct process_table *t, uint32_t ppid, uint32_t pid);
 void process_set_name(struct process *p, const char *name);
-/* exec: removes all mappings; other threads are gone, too. */
+/* exec: removes all mappings; other threads are gone as well. */
 void process_exec(struct process_table *t, struct process *p);
 void process_map(struct process_table *t, struct process *p, const struct image_map *m);
-/* Sets all mappings at once, as read from /proc. Takes over the caller's reference to image; an
- * image equal to the current one changes nothing. */
+/* Sets all mappings at the same time, as read from /proc. Takes over the caller's reference to
+ * image; an image equal to the current one changes nothing. */
 void process_set_image(struct process_table *t, struct process *p, struct image *image);
 struct image *process_new_image(struct process_table *t);
 

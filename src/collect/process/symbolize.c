@@ -1,3 +1,4 @@
+/* Names frames of files that are open, one symbol source at a time. */
 #include "collect/process/symbolize.h"
 
 #include "base/vec.h"
@@ -42,7 +43,7 @@ static void set_names(struct sink *sink, uint32_t frame, const struct symbol_lin
 	sink->ops->names(sink, frame, out, n);
 }
 
-/* Returns the origin of the name; NULL when there is none. */
+/* Returns the origin of the name; NULL if none exists. */
 static const char *name_frame(struct symbolize *s, struct symbol_source *names,
 			      const struct placed_frame *p)
 {

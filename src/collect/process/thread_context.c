@@ -1,3 +1,4 @@
+/* Locates the thread-local variable in a process. */
 #include "collect/process/thread_context.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Examines processes for the variable, and writes its place to the kernel's map. */
 #include "collect/process/traced.h"
 
 #include "bpf/trace.h"
@@ -10,7 +11,7 @@
 
 #define LOOK_AGAIN_NS 1000000000ull
 
-/* Its context says so, and something is new, or the dynamic linker was not done last time. */
+/* Its context reports this, and something is new, or the dynamic linker was not done last time. */
 static bool is_due(const struct process *p, uint64_t now_ns)
 {
 	if (!p->has_threads || !p->image || now_ns < p->traced.next_ns)

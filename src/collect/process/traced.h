@@ -1,7 +1,7 @@
-/* collect/process/traced.h: tells the reader in the kernel (bpf/trace_read.h) which processes'
+/* collect/process/traced.h: passes to the reader in the kernel (bpf/trace_read.h) which processes'
  * threads publish the span that they work for, and where.
  *
- * A process is examined when its process context says that they do, when its labels are looked up
+ * A process is examined when its process context states that they do, when its labels are looked up
  * again (labels.h), and when it has mapped more code: the library with the variable may be loaded
  * late. The kernel side itself forgets a process that calls exec or ends. */
 #ifndef CRESSET_COLLECT_PROCESS_TRACED_H

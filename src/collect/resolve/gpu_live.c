@@ -1,3 +1,4 @@
+/* One row per allocation, by process and address. */
 #include "collect/resolve/gpu_live.h"
 
 static uint64_t key_of(uint32_t pid, uint64_t address, uint32_t flags)

@@ -1,4 +1,4 @@
-/* collect/resolve/gpu_live.h: what processes have allocated on GPUs and not freed: one row per
+/* collect/resolve/gpu_live.h: GPU memory that processes have allocated and not freed: one row per
  * allocation, with the stack that requested it. */
 #ifndef CRESSET_COLLECT_RESOLVE_GPU_LIVE_H
 #define CRESSET_COLLECT_RESOLVE_GPU_LIVE_H
@@ -23,7 +23,7 @@ struct gpu_live { /* zeroed = empty */
 	VEC(struct gpu_allocation) all;
 	VEC(uint32_t) free_rows;
 	uint32_t max;     /* rows; 0: GPU_LIVE_MAX */
-	uint64_t refused; /* allocations without room */
+	uint64_t refused; /* allocations without space */
 	/* Called for allocations that end with their context or process; may be NULL. */
 	void (*gone)(void *ctx, const struct gpu_allocation *a);
 	void *ctx;

@@ -1,3 +1,4 @@
+/* Matches device numbers of programs with the driver's list, by UUID or PCI address. */
 #include "collect/resolve/gpu_names.h"
 
 #include "gpu/device/backend.h"
@@ -30,7 +31,7 @@ static bool same_devices(const struct gpu_names *n, const struct gpu_machine *m)
 
 void gpu_names_update(struct gpu_names *n, const struct gpu_machine *m)
 {
-	bool is_same = same_devices(n, m) || !m->devices.n; /* a driver that no longer answers */
+	bool is_same = same_devices(n, m) || !m->devices.n; /* a driver that no longer responds */
 
 	n->is_told = true;
 	if (is_same)

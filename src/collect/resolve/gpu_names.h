@@ -8,7 +8,7 @@
  *
  * A GPU that the driver lists has the driver's label. It is found by its UUID, or, if it is a whole
  * GPU, by its bus address. Other GPUs have the program's number as the label; if another GPU has
- * that label, the beginning of their UUID. A GPU that the library does not identify has the number,
+ * that label, the start of their UUID. A GPU that the library does not identify has the number,
  * and no UUID. */
 #ifndef CRESSET_COLLECT_RESOLVE_GPU_NAMES_H
 #define CRESSET_COLLECT_RESOLVE_GPU_NAMES_H
@@ -37,7 +37,7 @@ struct gpu_names { /* zeroed = none */
 
 void gpu_names_done(struct gpu_names *n);
 void gpu_names_update(struct gpu_names *n, const struct gpu_machine *m);
-/* is: NULL: unknown. Returns its index in all, plus 1, which does not change; 0: no room. */
+/* is: NULL: unknown. Returns its index in all, plus 1, which does not change; 0: no space. */
 uint32_t gpu_names_put(struct gpu_names *n, uint32_t number, const struct ring_device *is);
 /* gpu: index plus 1. Returns NULL for 0. */
 const struct gpu_name *gpu_names_get(const struct gpu_names *n, uint32_t gpu);

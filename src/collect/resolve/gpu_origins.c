@@ -1,3 +1,4 @@
+/* Interns combinations of stack, thread and labels. */
 #include "collect/resolve/gpu_origins.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* collect/resolve/gpu_origins.h: who launches work on GPUs: a CPU stack, a thread and its labels;
+/* collect/resolve/gpu_origins.h: launchers of work on GPUs: a CPU stack, a thread and its labels;
  * each combination has one number. */
 #ifndef CRESSET_COLLECT_RESOLVE_GPU_ORIGINS_H
 #define CRESSET_COLLECT_RESOLVE_GPU_ORIGINS_H
@@ -25,7 +25,7 @@ struct gpu_origins { /* zeroed = empty */
 	uint32_t max; /* 0: GPU_ORIGINS_MAX */
 };
 
-/* Returns a number from 1 on; 0: no room. */
+/* Returns a number from 1 on; 0: no space. */
 uint32_t gpu_origins_put(struct gpu_origins *o, const struct gpu_origin *origin);
 const struct gpu_origin *gpu_origins_get(const struct gpu_origins *o, uint32_t id);
 void gpu_origins_done(struct gpu_origins *o);

@@ -1,3 +1,4 @@
+/* Reads the files of a process that labels come from, and caches the result until exec. */
 #include "collect/resolve/labels.h"
 
 #include "base/clock.h"
@@ -165,7 +166,7 @@ static const struct cgroup_place *remember(struct label_table *t, uint64_t cgrou
 	return k.place;
 }
 
-/* Returns NULL when the place cannot be found any more. cgroup_id 0: the process was never sampled;
+/* Returns NULL when the place can no longer be found. cgroup_id 0: the process was never sampled;
  * places are not cached. */
 static const struct cgroup_place *place_of(struct label_table *t, const struct process *p,
 					   uint64_t cgroup_id, struct cgroup_place *space)

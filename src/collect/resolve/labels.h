@@ -8,9 +8,9 @@
  *
  * Labels are looked up when a process is first sampled, and again after ½ s, 1 s … 64 s while it
  * is sampled: a server drops root, a container gets its link only after a while. They are also
- * looked up at once when what it publishes about itself has been found. Lookups stop at a share of
- * time for all processes together: 0.1 % of a CPU for first lookups, and as much for later ones, so
- * that many short processes do not delay long ones. Processes about which nothing is known are
+ * looked up immediately when what it publishes about itself has been found. Lookups stop at a share
+ * of time for all processes together: 0.1 % of a CPU for first lookups, and as much for later ones,
+ * so that many short processes do not delay long ones. Processes about which nothing is known are
  * exempt; the others keep the labels they have or inherited, as a process does that is gone.
  *
  * Sets of labels are interned, so that a process has one number; 0: no label is known. Numbers are
@@ -66,7 +66,7 @@ struct label_table {
 	struct user_names users;
 	int root; /* the host's "/" */
 	uint64_t second_ns,
-		/* CPU time spent in the second that began then; [1]: later lookups */
+		/* CPU time spent in the second that started then; [1]: later lookups */
 		spent_ns[2];
 	uint64_t looks; /* lookups of processes */
 };

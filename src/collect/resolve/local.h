@@ -23,7 +23,7 @@ struct profile;
  * If the recording has none, the file at the recorded path is trusted, and counted (unverified).
  * Files are looked for at that path, then in perf's own cache (below HOME/.debug); separate debug
  * files where distributions put them (symbol/symbol.h). Kernel frames use the running kernel's
- * symbols, or those that perf kept, with the same check of the build id. */
+ * symbols, or the ones that perf kept, with the same check of the build id. */
 enum local_problem {
 	LOCAL_UNVERIFIED, /* named, but the file may not be the same */
 	LOCAL_MISSING,    /* no such file here */
@@ -55,12 +55,12 @@ void local_names(struct profile *p, const char *home, const struct name_files_op
  * that JIT compilers leave (symbol/symbol.h).
  *
  * Anybody can write to /tmp: only a file of our own user or of root is trusted. At most
- * LOCAL_CODE_MAX_FILES are kept in memory; later processes get no names. */
+ * LOCAL_CODE_MAX_FILES are retained in memory; later processes get no names. */
 
 enum { LOCAL_CODE_MAX_FILES = 256 };
 
 struct local_code {                          /* zeroed = empty */
-	VEC(struct symbol_source *) sources; /* NULL where there is no file */
+	VEC(struct symbol_source *) sources; /* NULL if there is no file */
 	struct map by_pid;
 	uint32_t files;
 };
@@ -78,8 +78,8 @@ void local_code_done(struct local_code *code);
  * A wrong table leads to wrong frames without any sign, so a file must be the one that was running:
  * checked by its build id, or, if the recording has none, by its inode
  * (collect/process/local_file.h). A walk ends at code whose file is not available; the frames
- * before it are kept. The table of each file is kept; past LOCAL_STACKS_MAX_BYTES no more are
- * built. Memory is the recorded copy of the stack, and code from the files. */
+ * before it are retained. The table of each file is retained; past LOCAL_STACKS_MAX_BYTES no more
+ * are built. Memory is the recorded copy of the stack, and code from the files. */
 
 /* limit: unwind tables for the stacks of a perf.data */
 #define LOCAL_STACKS_MAX_BYTES (256ull << 20)
@@ -88,7 +88,7 @@ enum { LOCAL_STACKS_MAX_FRAMES = 4096 }; /* 64 KiB, the largest sample, in frame
 
 /* Why a stack was not walked, or not as far as its code goes. */
 enum local_stacks_end {
-	LOCAL_STACKS_WALKED, /* walked; its marker tells if it is truncated for another reason */
+	LOCAL_STACKS_WALKED, /* walked; its marker shows if it is truncated for another reason */
 	LOCAL_STACKS_MACHINE,
 	LOCAL_STACKS_REGISTERS,
 	LOCAL_STACKS_MISSING,

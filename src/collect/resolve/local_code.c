@@ -1,3 +1,4 @@
+/* Names frames of generated code of this machine, for profiles that were read from files. */
 #include "collect/resolve/local.h"
 
 #include "collect/proc/mapped_file.h"

@@ -1,3 +1,4 @@
+/* Names frames of a profile that was read from a file, by files of this machine. */
 #include "collect/resolve/local.h"
 
 #include "base/buf.h"

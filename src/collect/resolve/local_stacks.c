@@ -1,3 +1,4 @@
+/* Walks stack copies of a profile by the unwind tables of this machine's files. */
 #include "collect/resolve/local.h"
 
 #include "collect/kernel/walk_end.h"
@@ -14,7 +15,7 @@ const char *const local_stacks_ends[LOCAL_STACKS_ENDS] = {
 	[LOCAL_STACKS_MACHINE] = "of another machine than x86-64",
 	[LOCAL_STACKS_REGISTERS] = "without all registers",
 	[LOCAL_STACKS_MISSING] = "through a file that is not on this machine",
-	[LOCAL_STACKS_DIFFERS] = "through a file of which another build is here",
+	[LOCAL_STACKS_DIFFERS] = "through a file with another build id here",
 	[LOCAL_STACKS_UNVERIFIED] =
 		"through a file that the recording has neither build id nor inode of",
 	[LOCAL_STACKS_UNREADABLE] = "through a file that cannot be read",
@@ -125,7 +126,7 @@ static bool open_code(struct local_stacks *l, const struct user_file *file)
 	return l->code.is_open = l->code.fd >= 0;
 }
 
-/* The code before an address tells whether a word on the stack is a return address; it is in a file
+/* The code before an address shows whether a word on the stack is a return address; it is in a file
  * whose table was loaded. */
 static bool read_code(struct local_walk *w, void *to, size_t size, uint64_t address)
 {

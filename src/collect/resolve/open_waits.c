@@ -1,3 +1,4 @@
+/* Caches stacks of waits in progress by thread and key. */
 #include "collect/resolve/stack_cache.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Sorts pending records by time, and hands out the ones that are due. */
 #include "collect/resolve/order.h"
 
 #include "base/mem.h"

@@ -19,7 +19,7 @@ struct order_entry {
 	uint32_t index;
 	uint32_t is_side;
 };
-/* An event from the kernel; sample.kind tells which. */
+/* An event from the kernel; sample.kind shows which. */
 union order_event {
 	struct event_sample sample;
 	struct event_wait wait;

@@ -1,3 +1,4 @@
+/* Matches Python frames with calls of the interpreter loop on the native stack. */
 #include "collect/resolve/python_order.h"
 
 #include "bpf/cpython.h"
@@ -8,14 +9,14 @@
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* Finds which frame of Python each call of the loop runs, where only their order tells (CPython to
- * 3.10).
+/* Finds which frame of Python each call of the loop runs, where only their order is known (CPython
+ * to 3.10).
  *
  * A call has its frame in the chain except during its first and last instructions: the innermost
  * call may have none. So if there is one call more than frames, it is that one, if it has called
- * next to nothing. A greenlet's chain ends where the greenlet began, and the calls beyond belong to
- * others. If the numbers fit neither case, as with an interpreter that another thread has created,
- * no call gets a frame: better none than another's. */
+ * next to nothing. A greenlet's chain ends where the greenlet started, and the calls beyond belong
+ * to others. If the numbers fit neither case, as with an interpreter that another thread has
+ * created, no call gets a frame: better none than another's. */
 
 /* Returns the mark after the native frame before it; 0: the word is no mark. */
 static uint64_t python_mark_at(const struct python_stack *s, uint32_t at)
@@ -59,8 +60,8 @@ static bool count_turns(const struct python_stack *s, uint32_t *n)
 	return true;
 }
 
-/* Counts the marks before the code that began the stack of the innermost ones. A stack switch that
- * is running now is further in than all marks. */
+/* Counts the marks before the code that started the stack of the innermost ones. A stack switch
+ * that is running now is further in than all marks. */
 static uint32_t turns_of_this_stack(const struct python_stack *s, uint32_t n)
 {
 	uint32_t before = 0;

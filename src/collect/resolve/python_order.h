@@ -24,7 +24,7 @@ struct python_stack {
 
 enum python_fit { PYTHON_AS_MARKED, PYTHON_IN_TURN, PYTHON_UNFIT };
 /* Of the calls that are marked by their order, innermost first, those from index without up to end
- * have one frame each, starting with the first frame. PYTHON_AS_MARKED: the marks tell. */
+ * have one frame each, starting with the first frame. PYTHON_AS_MARKED: the marks are complete. */
 struct python_turns {
 	enum python_fit fit;
 	uint32_t without, end;

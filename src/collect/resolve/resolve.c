@@ -1,3 +1,4 @@
+/* Applies side-band records, resolves addresses, and names frames. */
 #include "collect/resolve/resolver.h"
 
 #include "base/clock.h"
@@ -180,8 +181,8 @@ void resolve_snapshot(struct resolver *r)
 		expect_interpreters(r);
 }
 
-/* Replaces lost records by /proc: for a process that a sample meets at once (follow_losses). All
- * other processes, which may have ended, are read rarely, and less and less often while records
+/* Replaces lost records by /proc: for a process that a sample meets immediately (follow_losses).
+ * All other processes, which may have ended, are read rarely, and less and less often while records
  * continue to be lost. */
 static bool scan_after_losses(struct resolver *r)
 {

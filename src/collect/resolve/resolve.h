@@ -3,10 +3,10 @@
  * Owns the process table (mappings per process), the object table (one per distinct file, at most
  * max_open_files descriptors open, least recently used closed first) and the cache from stacks of
  * addresses to stacks of the sink. The caller passes each side-band record twice: once when it is
- * read (resolve_seen: opens a file at once, through /proc/PID/map_files, because it may be gone in
- * a millisecond), and again in time order (resolve_apply: changes the table). Samples come in the
- * same time order, so the table always shows the moment of the current event: pid reuse, exec, fork
- * without exec, dlopen and munmap need no versions. */
+ * read (resolve_seen: opens a file immediately, through /proc/PID/map_files, because it may be gone
+ * in a millisecond), and again in time order (resolve_apply: changes the table). Samples arrive in
+ * the same time order, so the table always shows the moment of the current event: pid reuse, exec,
+ * fork without exec, dlopen and munmap need no versions. */
 #ifndef CRESSET_COLLECT_RESOLVE_RESOLVE_H
 #define CRESSET_COLLECT_RESOLVE_RESOLVE_H
 
@@ -34,7 +34,7 @@ struct resolve_types {       /* ids in the sink */
 	struct gpu_types {
 		uint32_t launch, wait, copy, nccl, alloc, inuse, time, window, queue, stall,
 			not_issued;
-		uint32_t alloc_objects, inuse_objects; /* their counts, beside alloc and inuse */
+		uint32_t alloc_objects, inuse_objects; /* their counts, next to alloc and inuse */
 	} gpu;
 	int64_t period_ns; /* of samples on a CPU */
 };
@@ -72,8 +72,8 @@ struct resolve_links {
 	void *gpu_launch_ctx;
 	/* Called for allocations that end with their context or process; may be NULL. */
 	void (*gpu_gone)(void *ctx, const struct gpu_allocation *a);
-	/* Called when origins get new numbers: for each origin that the callee keeps, it calls `to`
-	 * for the new one (0: gone). May be NULL. */
+	/* Called when origins get new numbers: for each origin that the callee retains, it calls
+	 * `to` for the new one (0: gone). May be NULL. */
 	void (*gpu_renamed)(void *ctx, gpu_origin_move *to, void *to_ctx);
 	uint32_t gpu_max_live, gpu_max_origins; /* 0: defaults of gpu_live.h and gpu_origins.h */
 	void *gpu_ctx;
@@ -87,7 +87,7 @@ struct resolve_stats {
 	int64_t short_off_ns;
 	struct table_store_stats tables;
 	uint64_t traced_refused;   /* processes */
-	uint64_t mappings_refused; /* processes without room for their mappings */
+	uint64_t mappings_refused; /* processes without space for their mappings */
 	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
 	uint64_t gpu_memory_refused;                               /* allocations */
 	struct name_failures names;                                /* as unsymbolized */
@@ -120,7 +120,7 @@ int resolve_fd(const struct resolver *r);
 uint64_t resolve_sync_ns(const struct resolver *r);
 bool resolve_is_busy(const struct resolver *r); /* tables are being built */
 
-/* Keeps the contents of a stack under its hash, replacing earlier contents. Bounded: past
+/* Retains the contents of a stack under its hash, replacing earlier contents. Bounded: past
  * STACK_CACHE_MAX_BYTES the older half is dropped. */
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st);
 /* Returns whether contents were dropped since the last call: then the caller makes the kernel send
@@ -147,9 +147,9 @@ void resolve_symbolize(struct resolver *r);
  * of its time; without events the caller has to, once everything until then was handed out. */
 void resolve_sweep(struct resolver *r, uint64_t now_ns);
 /* Requests the names that samples are held for (collect/walker/jit.h), and waits for some ms;
- * samples without an answer by then come later. */
+ * samples without a response by then follow later. */
 void resolve_give_held(struct resolver *r);
-/* Passes answers to the sink, and rereads processes whose records were lost when it is time;
+/* Passes results to the sink, and rereads processes whose records were lost when it is time;
  * returns true then. Call it some times a second. */
 bool resolve_run(struct resolver *r);
 /* Requests names, and after wait_ms passes everything to the sink, some without names. */
@@ -157,7 +157,7 @@ void resolve_settle(struct resolver *r, uint32_t wait_ms);
 /* Names the kernel's frames; returns false when there are no new ones since the last call. */
 bool resolve_name_kernel(struct resolver *r);
 /* Sends everything to another sink from here on, with ids of that sink. Processes and their
- * mappings, objects, unwind tables and what is known of GPUs are kept. Not while `wall` is
+ * mappings, objects, unwind tables and what is known of GPUs are retained. Not while `wall` is
  * recorded, and nothing may be held. copy: copies from the old sink to the new one; NULL: stacks of
  * launches and of memory in use on GPUs are forgotten. */
 void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types,
@@ -204,7 +204,7 @@ void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *pa
 /* As collect_ask_labels. */
 bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_hook *hook);
 /* Returns a descriptor of the file behind a mapping of the sink, for reading; it stays the
- * resolver's, until the next call of any function. -ENOENT: there is none (any more). */
+ * resolver's, until the next call of any function. -ENOENT: none, or no longer. */
 int resolve_file(struct resolver *r, uint32_t mapping);
 
 /* See interpreted_refused. */

@@ -1,3 +1,4 @@
+/* Types, series and samples of GPU work. */
 #include "collect/resolve/resolver.h"
 
 #include "base/clock.h"

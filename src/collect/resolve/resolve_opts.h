@@ -1,5 +1,5 @@
-/* collect/resolve/resolve_opts.h: options of stacks, names and labels. Those that leave frames out
- * of stacks, or select the waits that get one, are in collect/kernel/sampler_opts.h. */
+/* collect/resolve/resolve_opts.h: options of stacks, names and labels. The ones that leave frames
+ * out of stacks, or select the waits that get one, are in collect/kernel/sampler_opts.h. */
 #ifndef CRESSET_COLLECT_RESOLVE_RESOLVE_OPTS_H
 #define CRESSET_COLLECT_RESOLVE_RESOLVE_OPTS_H
 

@@ -1,3 +1,4 @@
+/* Makes samples from resolved stacks: series, labels, time and value. */
 #include "collect/resolve/resolver.h"
 
 #include "base/clock.h"

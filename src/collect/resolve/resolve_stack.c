@@ -1,3 +1,4 @@
+/* Resolves the addresses of a stack to frames, with markers and Python frames. */
 #include "collect/resolve/resolver.h"
 
 #include "base/buf.h"
@@ -44,12 +45,12 @@ static uint32_t unknown_frame(struct resolver *r)
 	return r->unknown_frame;
 }
 
-/* Says it once for each file, where all that look at the recording find it. */
+/* States it once for each file, where all that look at the recording find it. */
 static void say_shared_build_id(struct resolver *r, const struct object *o)
 {
 	struct buf text = { 0 };
 
-	buf_addf(&text, "%s has the build id of %s, another file: it is known by its path only",
+	buf_addf(&text, "%s has the build id of %s, another file: it is identified by path only",
 		 o->name, o->has_build_id_of);
 	vec_push(&r->sink->ops->meta(r->sink)->comments, sink_string(r->sink, buf_cstr(&text)));
 	r->sink->ops->loss(r->sink, LOSS_BUILD_ID_SHARED, 1);
@@ -501,7 +502,7 @@ static uint64_t ref_hash(const struct stack_ref *ref)
 	return hash;
 }
 
-/* Returns a stack with the kernel part of another and room for n_user words of user part; to be
+/* Returns a stack with the kernel part of another and space for n_user words of user part; to be
  * freed. */
 static struct event_stack *with_kernel_part(const struct event_stack *kernel, uint32_t n_user)
 {
@@ -514,7 +515,7 @@ static struct event_stack *with_kernel_part(const struct event_stack *kernel, ui
 	return st;
 }
 
-/* The same, with Python's frames first and room for what follows them. */
+/* The same, with Python's frames first and space for what follows them. */
 static struct event_stack *with_python(const struct event_stack *kernel,
 				       const struct event_stack *python, uint32_t room)
 {
@@ -564,7 +565,7 @@ static struct event_stack *joined(const struct event_stack *kernel, const struct
 	return st;
 }
 
-/* Keeps the stack for later reports of the wait. */
+/* Retains the stack for later reports of the wait. */
 static void keep_open_wait(struct resolver *r, const struct stack_ref *ref, struct event_stack *st)
 {
 	struct open_wait w = { .tid = ref->sample->tid,
@@ -593,7 +594,7 @@ uint64_t resolver_open_wait(struct resolver *r, const struct event_wait *ev)
 }
 
 /* Returns the complete contents of a stack. *inside: number of user frames inside the call that
- * waits for a GPU. *owned is to be freed. */
+ * waits for a GPU. *owned must be freed. */
 static const struct event_stack *all_contents(struct resolver *r, const struct process *p,
 					      const struct stack_ref *ref,
 					      struct event_stack **owned, uint32_t *inside)
@@ -631,7 +632,7 @@ static void drop_teller(struct resolver *r)
 }
 
 /* Drops what a call that waits for a GPU does inside: it is the driver's business, in the kernel,
- * too. If the walk did not reach the call, the whole user part is kept. */
+ * too. If the walk did not reach the call, the whole user part is retained. */
 static void drop_inside(struct resolver *r, const struct event_stack *st, uint32_t inside)
 {
 	uint32_t n = inside + (r->asked.no_kernel ? 0 : st->n_kernel);

@@ -1,3 +1,4 @@
+/* Makes and caches the series of samples. */
 #include "collect/resolve/series_cache.h"
 
 #include "collect/resolve/gpu_names.h"

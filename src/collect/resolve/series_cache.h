@@ -1,5 +1,5 @@
 /* collect/resolve/series_cache.h: the series of a sample: its type, period and labels: comm and
- * process, the labels of the process (collect/resolve/labels.h), and those that all series have
+ * process, the labels of the process (collect/resolve/labels.h), and the ones that all series have
  * (host …).
  *
  * Labels are built once per series. At that point a hook may leave the series out (series_hook),
@@ -40,7 +40,7 @@ enum { HOW_WINDOWS = GPU_HOW_ESTIMATE + 1 };
 struct series_cache_opts {
 	const struct label_table *labels;
 	const struct gpu_names *gpus;
-	const char *period; /* of windows, in seconds; NULL: there are none */
+	const char *period; /* of windows, in seconds; NULL: none */
 	struct series_opts all;
 };
 struct series_cache {
@@ -61,7 +61,7 @@ void series_cache_set_sink(struct series_cache *c, struct sink *sink);
  * not wanted. */
 uint32_t series_cache_get(struct series_cache *c, const struct series_key *key,
 			  const char *type_name);
-/* Returns another hook's answer for the labels of such a series; the series is not created. */
+/* Returns another hook's result for the labels of such a series; the series is not created. */
 bool series_cache_ask(const struct series_cache *c, const struct series_key *key,
 		      const char *type_name, const struct series_hook *hook);
 

@@ -1,3 +1,4 @@
+/* Two generations of stacks; the older one is dropped when the younger one is full. */
 #include "collect/resolve/stack_cache.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* collect/resolve/stack_cache.h: stacks as the kernel sent them, and as resolved into the sink.
  *
- * Contents are kept in two generations. When the younger one is full it becomes the older one, the
- * older one is dropped, and the kernel must send contents again: samples taken before still find
- * theirs in the older one. */
+ * Contents are retained in two generations. When the younger one is full it becomes the older one,
+ * the older one is dropped, and the kernel must send contents again: samples taken before still
+ * find theirs in the older one. */
 #ifndef CRESSET_COLLECT_RESOLVE_STACK_CACHE_H
 #define CRESSET_COLLECT_RESOLVE_STACK_CACHE_H
 
@@ -64,7 +64,7 @@ const struct resolved_stack *stack_cache_resolved(const struct stack_cache *c, u
 						  uint64_t hash);
 void stack_cache_keep(struct stack_cache *c, uint64_t image_id, uint64_t hash,
 		      const struct resolved_stack *r);
-/* Forgets resolved stacks; contents are kept. */
+/* Forgets resolved stacks; contents are retained. */
 void stack_cache_forget(struct stack_cache *c);
 
 /* --- open_waits.c ----------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ void stack_cache_forget(struct stack_cache *c);
  * stack walked from the copy is found here by thread and wait.
  *
  * Contents are in the stack cache. Entries without a report for a generation of some minutes, by
- * the time of events, are dropped: threads are reported all at once, or in turns
+ * the time of events, are dropped: threads are reported all at the same time, or in turns
  * (collect/kernel/off_cpu.h), so their waits are over. */
 
 /* A wait is kept at least this long after its last report: until its thread is reported again. */

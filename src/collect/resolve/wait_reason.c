@@ -1,3 +1,4 @@
+/* Finds the reason of a wait by kernel functions and the system call. */
 #include "collect/resolve/wait_reason.h"
 
 #include "base/input.h"
@@ -9,7 +10,7 @@
 #include <sys/syscall.h>
 
 /* Functions that a blocked thread is in, whatever they call: the first rule of this table that
- * matches any function of a stack decides, so more specific rules come first. A name that ends in
+ * matches any function of a stack decides, so more specific rules are first. A name that ends in
  * '*' is a prefix. */
 static const struct {
 	const char *name;
@@ -160,7 +161,7 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* "ffffffff81000000 T name\t[module]": a function ends where the next symbol begins. */
+/* "ffffffff81000000 T name\t[module]": a function ends where the next symbol starts. */
 static void read_line(struct wait_reasons *r, struct wait_place *open, const char *line, size_t len)
 {
 	char *end;

@@ -2,8 +2,8 @@
  * and its system call.
  *
  * Kernel functions are identified by address: those in the table are looked up once in
- * /proc/kallsyms, which is read as a stream and not kept. If it hides addresses, only the number of
- * the system call is used. */
+ * /proc/kallsyms, which is read as a stream and not retained. If it hides addresses, only the
+ * number of the system call is used. */
 #ifndef CRESSET_COLLECT_RESOLVE_WAIT_REASON_H
 #define CRESSET_COLLECT_RESOLVE_WAIT_REASON_H
 

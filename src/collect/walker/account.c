@@ -1,3 +1,4 @@
+/* Sums the time of each thread by state, and releases `wall` samples when the time is known. */
 #include "collect/walker/account.h"
 
 #include "base/buf.h"

@@ -3,7 +3,7 @@
  *
  * A `wall` profile adds up to the lifetime of every thread. Its on-CPU samples are statistical:
  * here they are scaled so that those of a thread add up to its exact time on the CPU. Waits are
- * scaled, too, if only some were sent. Time without a sample becomes a leaf of its own:
+ * scaled as well, if only some were sent. Time without a sample becomes a separate leaf:
  *
  *     [on-CPU, not sampled]   [off-CPU below 1ms] [sched-wait] [blocked: stopped] [waiting for GPU]
  *                             [waiting for GPU below 1ms] */
@@ -39,7 +39,7 @@ struct account_opts {
 	bool wall; /* hold samples, add leaves for the rest */
 	/* For the name of the leaf of waits below, or above (0: no limit shown). */
 	uint64_t min_block_ns, max_block_ns;
-	int64_t start_ns; /* of the recording; earlier threads begin then */
+	int64_t start_ns; /* of the recording; earlier threads start then */
 };
 /* Series for time of a thread without samples. */
 struct account_series {

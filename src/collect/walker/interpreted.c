@@ -1,3 +1,5 @@
+/* Finds processes with CPython, attaches the runtime, and writes the walker's data to the
+ * kernel. */
 #include "collect/walker/interpreted.h"
 
 #include "base/clock.h"
@@ -33,7 +35,7 @@ struct named_frame {
 	uint8_t kind;
 	uint32_t name, file, line;
 	bool is_early;     /* requested before the process was attached */
-	uint64_t again_ns; /* the process could not be read just then: until when; 0: for good */
+	uint64_t again_ns; /* the process could not be read just then: until when; 0: permanently */
 };
 /* Frames by pid and words. */
 struct named_frames {
@@ -351,7 +353,7 @@ static bool is_settled(const struct interpreted *in, uint32_t pid, const struct 
 	return f && !(f->is_early && attached_of(in, pid));
 }
 
-/* Reads that failed because the process, or the machine, did not answer in time. */
+/* Reads that failed because the process, or the machine, did not respond in time. */
 static uint64_t reads_failed(const struct interpreted *in)
 {
 	struct proc_reader_stats s;

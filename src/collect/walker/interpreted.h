@@ -1,9 +1,9 @@
 /* collect/walker/interpreted.h: processes that run a language whose frames src/runtime knows. They
- * are found by the objects that they map, announced to the walker in the kernel, and asked for the
+ * are found by the objects that they map, announced to the walker in the kernel, and requested the
  * names of the frames that it sends.
  *
  * Names are in the memory of the process, which may end at any moment. So they are read as soon as
- * a stack is seen, a quarter of a second before its samples are resolved. They are kept by the
+ * a stack is seen, a quarter of a second before its samples are resolved. They are retained by the
  * words that the kernel sent, so that they outlive the process. */
 #ifndef CRESSET_COLLECT_WALKER_INTERPRETED_H
 #define CRESSET_COLLECT_WALKER_INTERPRETED_H

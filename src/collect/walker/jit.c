@@ -1,3 +1,4 @@
+/* Holds samples until the names of their generated code are known. */
 #include "collect/walker/jit.h"
 
 #include "base/clock.h"
@@ -83,7 +84,7 @@ static uint32_t unnamed_frame(struct jit_table *t)
 	return t->unnamed_frame;
 }
 
-/* Returns the frame of an answer; without one it has no name. */
+/* Returns the frame of a response; without one it has no name. */
 static uint32_t answered_frame(struct jit_table *t, const struct jit *j, size_t i)
 {
 	uint32_t frame = i < j->frames.n ? j->frames.v[i] : FRAME_NONE;
@@ -103,7 +104,7 @@ static void hand_over(struct jit_table *t, const struct jit *j, struct pending *
 		leaf_count(t->leaf_samples, frames[p->n - 1]);
 }
 
-/* Passes on all samples of a buffer, with the answers so far. */
+/* Passes on all samples of a buffer, with the responses so far. */
 static void hand_over_all(struct jit_table *t, struct jit *j, struct buf *held)
 {
 	VEC(uint32_t) frames = { 0 };
@@ -179,7 +180,7 @@ static bool has_worker(struct jit_table *t)
 	return true;
 }
 
-/* Finds where the process has its dump mapped. This also tells whose code a forked child
+/* Finds where the process has its dump mapped. This also shows whose code a forked child
  * inherited. */
 static const struct object *find_dump(const struct jit_table *t, const struct process *p,
 				      struct code_process_head *h)
@@ -284,7 +285,7 @@ static bool is_left_alone(struct jit_table *t, struct jit *j)
 	return j->is_left || (until_s && in_s(clock_mono_ns()) < *until_s);
 }
 
-/* Requests names for pending samples, unless an answer is awaited already. */
+/* Requests names for pending samples, unless a response is awaited already. */
 static void ask(struct jit_table *t, struct jit *j)
 {
 	if (j->asked.len || !j->pending.len)
@@ -298,7 +299,7 @@ static void ask(struct jit_table *t, struct jit *j)
 	hand_over_asked(t, j);
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 static struct jit *find(const struct jit_table *t, uint32_t id)
 {
@@ -319,7 +320,7 @@ static void count_bad(struct jit_table *t, struct jit *j, const struct code_name
 	j->skipped = h->skipped;
 }
 
-/* Takes the names of an answer as frames, numbered from 1 on. */
+/* Takes the names of a response as frames, numbered from 1 on. */
 static bool take_names(struct jit_table *t, struct jit *j, const struct stream_message *m)
 {
 	struct code_names_head h;
@@ -385,7 +386,7 @@ static void leave_alone(struct jit_table *t, enum helper_end how)
 	hand_over_asked(t, j);
 }
 
-/* Starts another worker, and repeats requests without an answer. */
+/* Starts another worker, and repeats requests without a response. */
 static void begin_again(struct jit_table *t, enum helper_end how)
 {
 	leave_alone(t, how);
@@ -444,7 +445,7 @@ static void wait_for_answers(struct jit_table *t, uint32_t wait_ms)
 
 /* --- interface -------------------------------------------------------------------------------- */
 
-/* ask() may pass samples on at once, so some may be removed. */
+/* ask() may pass samples on immediately, so some may be removed. */
 static void ask_each(struct jit_table *t)
 {
 	for (size_t i = 0; i < t->all.n; i++)
@@ -461,7 +462,7 @@ void jit_ask_all(struct jit_table *t, uint32_t wait_ms)
 
 static void drop_questions(struct jit_table *t)
 {
-	if (t->asked.n) /* its answers would be outdated */
+	if (t->asked.n) /* its responses would be outdated */
 		helper_end(t->helper, HELPER_CODE, HELPER_LEFT, &t->worker);
 	vec_clear(&t->asked);
 	for (size_t i = 0; i < t->all.n && !stream_is_open(&t->worker); i++)

@@ -4,19 +4,19 @@
  * A frame of such code is identified by its name, so the name must be known before the frame is
  * made. But compilers write their perf map or jitdump while the process runs, some at its end.
  * Another process (collect/worker/code_worker.h) opens the files when the first such sample is
- * seen, because they are gone with the process's mount namespace. It is asked for names when the
+ * seen, because they are gone with the process's mount namespace. It is requested names when the
  * process ends or changes its image, at each cut, at the end, or when JIT_MAX_PENDING_BYTES are
  * pending:
  *
  *     pending ──asked──▶ asked ──answered──▶ the sink
  *
- * A perf map is known by the pid only. One that was last written before the process began to run
+ * A perf map is known by the pid only. One that was last written before the process started to run
  * its program is of an earlier process or program, and one written after an exec is of the next:
  * neither is used, and frames without a name are counted.
  *
  * No call here waits longer than its timeout. Samples whose names do not come go to the sink
  * without, and are counted (LOSS_CODE_UNREAD). A process whose files block the worker for
- * JIT_STALL_NS is not asked about again, nor are others of its user for a while. */
+ * JIT_STALL_NS is not queried again, nor are others of its user for a while. */
 #ifndef CRESSET_COLLECT_WALKER_JIT_H
 #define CRESSET_COLLECT_WALKER_JIT_H
 
@@ -56,7 +56,7 @@ struct jit { /* one per process */
 	uint64_t skipped; /* entries that could not be read and were counted */
 	struct buf pending, asked;
 	uint32_t n_asks;      /* addresses in asked */
-	VEC(uint32_t) frames; /* their answers so far; FRAME_NONE: no name */
+	VEC(uint32_t) frames; /* their responses so far; FRAME_NONE: no name */
 };
 struct jit_table {
 	struct sink *sink;
@@ -85,14 +85,14 @@ void jit_table_set_sink(struct jit_table *t, struct sink *sink);
 /* Holds a sample. Its stack has n elements, root first; part: as for account_sample. */
 void jit_hold(struct jit_table *t, struct process *p, const struct sample *s, uint32_t part,
 	      const uint64_t *stack, uint32_t n);
-/* Passes on samples with answers. Call it some times a second. */
+/* Passes on samples with results. Call it some times a second. */
 void jit_run(struct jit_table *t);
 /* Requests names for all held samples, and passes on those answered within wait_ms. */
 void jit_ask_all(struct jit_table *t, uint32_t wait_ms);
 /* The same, and passes on the rest without names. */
 void jit_settle(struct jit_table *t, uint32_t wait_ms);
 /* Call it when the process ends, or runs another program: requests its last names. exec_ns: when it
- * began to run the other program, whose map has the same path; 0: it has ended. */
+ * started to run the other program, whose map has the same path; 0: it has ended. */
 void jit_close(struct jit_table *t, struct process *p, uint64_t exec_ns);
 
 #endif

@@ -1,3 +1,4 @@
+/* Finds the module of an address from /proc/kallsyms and /proc/modules. */
 #include "collect/walker/kernel_space.h"
 
 #include "base/buf.h"
@@ -176,7 +177,7 @@ static struct kernel_area *find_module(struct kernel_space *k, uint64_t addr)
 }
 
 /* The size includes data, which newer kernels keep elsewhere: if it reaches into the next module,
- * the nearer start wins (find_module). A module at the address of an unloaded one keeps the old
+ * the nearer start wins (find_module). A module at the address of an unloaded one retains the old
  * name, because frames have it. */
 static void add_module(struct kernel_space *k, const char *name, uint64_t start, uint64_t size)
 {
@@ -315,7 +316,7 @@ static struct symbol_source *read_symbols(int (*open_symbols)(int fd, struct sym
 	return names;
 }
 
-/* Ids of programs only grow: one call if there is no new one. If this call is not permitted, a new
+/* Ids of programs only grow: one call if no new one exists. If this call is not permitted, a new
  * program is noticed when a frame in it has no symbol. */
 static uint32_t latest_program(uint32_t known)
 {

@@ -30,7 +30,7 @@ struct symbolize;
 #define KERNEL_LINKED_TEXT 0ull
 #endif
 
-/* 0.1 % of a CPU on average, and some five reads at once. */
+/* 0.1 % of a CPU on average, and some five reads at the same time. */
 #define KERNEL_READ_PER_S_NS 1000000ull
 #define KERNEL_READ_MOST_NS  500000000ull
 
@@ -56,7 +56,7 @@ struct kernel_space {
 	struct map named;              /* run-time addresses */
 	bool hidden;                   /* addresses cannot be read */
 	bool keeps_symbols;            /* once read; set by the owner */
-	struct symbol_source *symbols; /* of symbol/kallsyms.h; NULL: not read, or not kept */
+	struct symbol_source *symbols; /* of symbol/kallsyms.h; NULL: not read, or not retained */
 	uint32_t symbols_modules;      /* number of modules when they were read */
 	uint32_t symbols_program;      /* latest BPF program when they were read */
 	struct cpu_budget budget;      /* for rereading them */
@@ -95,7 +95,7 @@ uint64_t kernel_text_start(int kallsyms_fd);
 uint64_t kernel_text_size(const char *iomem);
 /* Adds the modules in the text of /proc/modules whose address is not known yet. */
 void kernel_space_add_modules(struct kernel_space *k, const char *modules);
-/* Finds the GNU build id in a file of ELF notes. Returns its length, 0 when there is none. */
+/* Finds the GNU build id in a file of ELF notes. Returns its length, 0 if none exists. */
 size_t kernel_notes_build_id(const void *notes, size_t len, uint8_t *id, size_t size);
 
 #endif

@@ -1,3 +1,4 @@
+/* Groups processes that share a Python interpreter state. */
 #include "collect/walker/space.h"
 
 #include "bpf/cpython.h"

@@ -1,3 +1,4 @@
+/* Writes mappings of processes to the kernel's maps, and removes them at exit. */
 #include "collect/walker/space.h"
 
 #include "base/clock.h"
@@ -59,7 +60,7 @@ struct space {
 	VEC(struct numbered) numbered;
 	uint32_t next_number;
 	uint64_t swept_ns;
-	struct map without_room; /* pids of processes without room */
+	struct map without_room; /* pids of processes without space */
 	uint64_t refused;        /* processes added to it so far */
 };
 
@@ -243,7 +244,7 @@ static void forget_image(struct space *s, uint64_t id)
 	map_del(&s->images, id);
 }
 
-/* Returns NULL if there is no room. */
+/* Returns NULL if it is full. */
 static const struct sent_image *use_image(struct space *s, uint32_t pid, const struct image *image)
 {
 	const uint32_t *at = map_get(&s->images, image->id);
@@ -266,7 +267,7 @@ static const struct sent_image *use_image(struct space *s, uint32_t pid, const s
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-/* The process is walked by frame pointers from here on, and tried again when there may be room. */
+/* The process is walked by frame pointers from here on, and tried again when there may be space. */
 static void note_no_room(struct space *s, uint32_t pid)
 {
 	if (map_get(&s->without_room, pid))
@@ -330,7 +331,7 @@ static void send_process(struct space *s, struct process *p)
 		forget_image(s, before);
 }
 
-/* Retries processes without room, some at a time: others may have ended. */
+/* Retries processes without space, some at a time: others may have ended. */
 static void try_again(struct space *s)
 {
 	enum { AT_ONCE = 256 };

@@ -17,7 +17,7 @@ struct event_stack;
 
 /* --- python_groups.c -------------------------------------------------------------------------- */
 
-/* Frames of Python of a sample with a stack copy: the kernel says in which groups they are
+/* Frames of Python of a sample with a stack copy: the kernel reports in which groups they are
  * (bpf/cpython.h), and the walk of the copy puts each in its place, as the walk in the kernel does
  * (bpf/cpython_walk.h). */
 struct python_groups { /* zeroed = none */
@@ -56,7 +56,7 @@ void space_seen(struct space *s, const struct side_record *r);
 /* Loads the tables of a process that will be sampled. */
 void space_expect(struct space *s, uint32_t pid);
 /* Loads the tables of a process with a recorded wait, if it is not known. With selected targets it
- * may not be, and its stack, taken when the wait began, does not tell what was missing. */
+ * may not be, and its stack, taken when the wait started, does not show the missing part. */
 void space_waited(struct space *s, uint32_t pid);
 /* Takes a sample that met something not loaded, or whose walk is left to user space: loads that. */
 void space_missed(struct space *s, const struct event_raw *raw);
@@ -79,8 +79,8 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 			      uint64_t *frames, uint32_t max_frames);
 
 void space_get_stats(const struct space *s, struct table_store_stats *out);
-/* Returns the number of processes so far for whose mappings a map had no room; each counts once
- * until it has room. */
+/* Returns the number of processes so far for whose mappings a map had no space; each counts once
+ * until it has space. */
 uint64_t space_refused(const struct space *s);
 
 #endif

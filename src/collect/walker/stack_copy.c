@@ -1,10 +1,11 @@
+/* Reads words of a stack copy, with the rules at its start. */
 #include "collect/walker/stack_copy.h"
 
 #include <string.h>
 
 enum {
 	STACK_MAX_BYTES = 8 << 20, /* still the stack, this far above its pointer */
-	RED_ZONE_BYTES = 128, /* below it; nobody else writes there (System V ABI x86-64, 3.2.2) */
+	RED_ZONE_BYTES = 128, /* below it; only the thread writes there (System V ABI, 3.2.2) */
 };
 
 static bool read_copied(struct stack_copy *s, void *to, size_t size, uint64_t at)

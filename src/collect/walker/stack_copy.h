@@ -1,7 +1,7 @@
 /* collect/walker/stack_copy.h: the copy of a user stack that came with a sample, as memory for the
  * walk in user space.
  *
- * It begins at the stack pointer. In a function's last instructions a rule may refer to the word
+ * It starts at the stack pointer. In a function's last instructions a rule may refer to the word
  * right below: the frame pointer that they have popped, which is in its register. */
 #ifndef CRESSET_COLLECT_WALKER_STACK_COPY_H
 #define CRESSET_COLLECT_WALKER_STACK_COPY_H
@@ -24,7 +24,7 @@ struct stack_copy {
 /* Returns false for an address outside the copy. */
 bool stack_copy_read(struct stack_copy *s, void *to, size_t size, uint64_t address);
 
-/* Returns why a walk over the copy ended: what could not be read may just not have been sent. */
+/* Returns why a walk over the copy ended: an unreadable part may just not have been sent. */
 enum walk_end stack_copy_end(const struct stack_copy *s, enum walk_end end);
 
 #endif

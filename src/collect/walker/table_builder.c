@@ -1,3 +1,4 @@
+/* A thread with a queue of files; finished tables are passed to table_store.c. */
 #include "collect/walker/table_builder.h"
 
 #include "base/mem.h"

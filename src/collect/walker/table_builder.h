@@ -25,9 +25,9 @@ void table_builder_free(struct table_builder *b); /* waits for the current job; 
 
 /* Takes over fd. */
 void table_builder_add(struct table_builder *b, uint32_t index, int fd);
-/* Moves this job before all others, unless it has begun. */
+/* Moves this job before all others, unless it has started. */
 void table_builder_hurry(struct table_builder *b, uint32_t index);
-/* Takes the next finished job; returns false when there is none. */
+/* Takes the next finished job; returns false if none exists. */
 bool table_builder_take(struct table_builder *b, struct table_built *out);
 /* Returns how many jobs were added and not taken yet. */
 uint32_t table_builder_pending(const struct table_builder *b);

@@ -1,3 +1,4 @@
+/* Allocates tables in segments of kernel memory, and evicts unused ones. */
 #include "collect/walker/table_store.h"
 
 #include "base/clock.h"
@@ -38,7 +39,7 @@ struct table_store {
 	VEC(void *) copies;
 	struct map copied;               /* chunk → index in copies */
 	VEC(struct free_run) free;       /* by chunk; adjacent rested runs are merged */
-	VEC(struct table_built) waiting; /* built, but without room */
+	VEC(struct table_built) waiting; /* built, but without space */
 	struct table_store_stats stats;
 };
 
@@ -295,7 +296,7 @@ static uint32_t free_total(const struct table_store *s)
 	return n;
 }
 
-/* Makes room for n chunks. If enough are free but scattered, evicts one more table. Waits while
+/* Makes space for n chunks. If enough are free but scattered, evicts one more table. Waits while
  * evicted chunks still rest. */
 static void evict(struct table_store *s, uint32_t n)
 {

@@ -3,7 +3,7 @@
  *
  * The memory is segments of 1 MiB (maps, created when needed, up to the budget). The walker sees
  * them as one array of chunks; a table is a run of them. They are mapped here only where and while
- * one is written, because mapped ones count in Pss. When there is no room, the least recently used
+ * one is written, because mapped ones count in Pss. When there is no space, the least recently used
  * tables are evicted; a sample that needs one of them requests it again. Freed chunks rest for
  * STORE_REST_NS, longer than any walk, before they are reused. */
 #ifndef CRESSET_COLLECT_WALKER_TABLE_STORE_H

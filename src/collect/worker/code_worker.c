@@ -1,3 +1,4 @@
+/* The worker process for perf maps and jitdumps, and the messages in both directions. */
 #include "collect/worker/code_worker.h"
 
 #include "base/clock.h"
@@ -26,7 +27,7 @@ enum {
 	/* limit: 1 / SHARE of a CPU to read them, saved up to 2 s; half of it for each */
 	SHARE = 100,
 	MAX_ANSWER_NS = 300000000, /* for one message */
-	SAVED_NS = 2000000000,     /* may be used at once */
+	SAVED_NS = 2000000000,     /* may be used immediately */
 	/* Stamps of files are those of the last tick, and so are starts of processes. */
 	LATE_STAMP_NS = 20000000,
 };
@@ -56,7 +57,7 @@ struct code_worker {
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* A process that has used little may go on even when all together have used too much. */
+/* A process that has used little may continue even when all together have used too much. */
 static bool may_read(struct code_worker *w, struct code_process *p)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -249,7 +250,7 @@ static void take_close(struct code_worker *w, const struct stream_message *m)
 	}
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 struct name_queue {
 	const struct code_ask *asks;
@@ -285,7 +286,7 @@ static void add_name(struct name_queue *g, uint32_t i)
 	free(linkage);
 }
 
-/* Adds names of addresses that have none yet; notes when the file gave up. */
+/* Adds names of addresses that lack one yet; notes when the file gave up. */
 static void name_from(struct name_queue *g, struct code_file *f, bool is_last)
 {
 	if (f->fd < 0)
@@ -306,7 +307,7 @@ static uint64_t skipped_in(const struct code_file *f)
 	return stats.skipped;
 }
 
-/* Whether the perf map was last written while the process ran the program that is asked about.
+/* Whether the perf map was last written while the process ran the program that is queried about.
  * exec_ns: of the next one; 0: none. */
 static bool is_map_of_program(const struct code_process *p, uint64_t exec_ns)
 {

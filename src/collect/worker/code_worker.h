@@ -9,7 +9,7 @@
  *     CODE_ASK      struct code_ask_head, struct code_ask[n]
  *     CODE_CLOSE    u32 id
  *
- * Each CODE_ASK is answered, in order, by a CODE_NAMES with as many numbers: the number of a name,
+ * Each CODE_ASK is served, in order, by a CODE_NAMES with as many numbers: the number of a name,
  * from 1 on, or 0. Names end with a NUL.
  *
  * Reading is limited in bytes (symbol/code_log.h), memory and time: all files together may use

@@ -1,3 +1,4 @@
+/* Recognizes local file systems by their type. */
 #include "collect/worker/far_device.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Requests copies from the worker, and answers from the ones that are complete. */
 #include "collect/worker/far_files.h"
 
 #include "base/clock.h"
@@ -125,7 +126,7 @@ uint32_t far_files_ask(struct far_files *f, const struct mapped_file *file)
 	return a.head.serial;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------- */
 
 static void drop_asked(struct far_files *f, size_t i)
 {
@@ -160,7 +161,7 @@ static bool take_file(struct far_files *f, const struct stream_message *m)
 	return true;
 }
 
-/* Whether the device is to be left alone: it has blocked the worker, or workers have died over its
+/* Whether the device must be left alone: it has blocked the worker, or workers have died over its
  * files more than once. */
 static bool is_to_blame(struct far_files *f, uint64_t device, enum helper_end how)
 {

@@ -31,7 +31,7 @@ void far_files_free(struct far_files *f);               /* NULL is fine */
 /* Requests a file. Returns its number; 0: its device is left alone, or there are too many
  * requests. */
 uint32_t far_files_ask(struct far_files *f, const struct mapped_file *file);
-/* Takes a file that has come, or will not come; returns false if there is none. Call it some times
+/* Takes a file that has come, or will not come; returns false if none exists. Call it some times
  * a second. */
 bool far_files_take(struct far_files *f, struct far_file *out);
 /* Waits for a file to come, if the budget for waiting allows: 1 % on average. */

@@ -1,3 +1,4 @@
+/* Forks the nursery and workers, passes messages and descriptors, and replaces workers that end. */
 #include "collect/worker/helper.h"
 
 #include "base/mem.h"
@@ -293,7 +294,7 @@ int helper_new(struct helper **out)
 	return rc;
 }
 
-/* It ends by itself, its workers with it. One that is stopped, too, is left. */
+/* It ends on its own, its workers with it. One that is stopped as well, is left. */
 static void wait_for_nursery(struct helper *h)
 {
 	for (int i = 0; i < END_TRIES && waitpid(h->nursery, NULL, WNOHANG) == 0; i++)
@@ -334,8 +335,8 @@ int helper_renew(struct helper *h)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-/* A worker that has ended closes its socket. One that goes on after all, although it has been sent
- * SIGKILL, is no longer stuck either. */
+/* A worker that has ended closes its socket. One that continues after all, although it has been
+ * sent SIGKILL, is no longer stuck either. */
 static void forget_ended(struct helper *h, enum helper_work work)
 {
 	for (int i = 0; i < HELPER_MAX_STUCK; i++) {

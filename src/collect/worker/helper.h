@@ -5,8 +5,8 @@
  *         ╰──────────── a socket for each worker ─────────╯
  *
  * A thread that waits for a file of a hung file system cannot be ended, nor can its process. So the
- * work is done by another process, which holds nothing of the collector's and nobody waits for. A
- * worker that does not respond is abandoned (it ends when its file system lets it), and the
+ * work is done by another process, which holds nothing of the collector's and no process waits for.
+ * A worker that does not respond is abandoned (it ends when its file system lets it), and the
  * nursery, which was forked before the collector had anything to inherit, starts another, up to
  * HELPER_MAX_STUCK. All end with the collector.
  *
@@ -34,9 +34,9 @@ enum { HELPER_MAX_STUCK = 8 };
 
 /* How a worker came to its end. */
 enum helper_end {
-	HELPER_DIED,  /* by itself, or it was killed by somebody else */
+	HELPER_DIED,  /* on its own, or it was killed by somebody else */
 	HELPER_STUCK, /* it did not respond, and was abandoned */
-	HELPER_LEFT,  /* its answers are not needed any more */
+	HELPER_LEFT,  /* its responses are no longer needed */
 	HELPER_ENDS
 };
 extern const char *const helper_work_names[HELPER_WORKS]; /* of the processes */
@@ -63,8 +63,8 @@ void helper_end(struct helper *h, enum helper_work work, enum helper_end how,
 
 /* Returns whether the nursery is there. */
 bool helper_check(struct helper *h);
-/* Starts another nursery. It inherits what the caller has, and keeps its memory: a caller that can
- * begin again as a whole does that instead. Returns 0 or -errno. */
+/* Starts another nursery. It inherits what the caller has, and retains its memory: a caller that
+ * can start again as a whole does that instead. Returns 0 or -errno. */
 int helper_renew(struct helper *h);
 void helper_get_stats(struct helper *h, struct helper_stats *out);
 
@@ -80,7 +80,7 @@ void helper_get_stats(struct helper *h, struct helper_stats *out);
 enum far_message { FAR_OPEN = 1, FAR_GOES_ON, FAR_FILE };
 enum {
 	FAR_MAX_PATH = 4096,
-	/* limit: a file on a file system that may not answer; of a larger one frames are offsets */
+	/* limit: a file on a file system that may not respond; larger ones give offsets */
 	FAR_MAX_BYTES = 256 << 20,
 };
 

@@ -1,3 +1,4 @@
+/* Sends a request to a worker, and waits for the response up to a deadline. */
 #include "collect/worker/proc_reader.h"
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@
 
 enum {
 	WAITS_SAVED_NS = 200000000,
-	QUICK_NS = 1000000, /* an answer within this time is not charged */
+	QUICK_NS = 1000000, /* a response within this time is not charged */
 	MAX_LEFT = 4096,    /* processes left alone; then all are forgotten */
 };
 
@@ -36,16 +37,16 @@ struct proc_reader {
 	uint32_t worker_pid; /* 0: not known yet */
 	uint32_t serial;     /* of the last request */
 	uint32_t asked_pid, asked_kind;
-	uint64_t asked_ns; /* when it was sent; 0: it was answered */
+	uint64_t asked_ns; /* when it was sent; 0: it was served */
 	uint64_t cpu_ns;
 	struct map left_pids, left_users; /* → until when, in s */
 	struct allowance waits;
 	struct proc_reader_stats stats;
-	/* Mappings that came late: of a process with very many. -1: none */
+	/* Mappings that arrived late: of a process with very many. -1: none */
 	int late_fd;
 	uint32_t late_pid;
 	uint64_t late_ns;
-	/* the answer being waited for */
+	/* the response being waited for */
 	bool has_answer;
 	struct read_answer answer;
 	int fd;
@@ -164,7 +165,7 @@ static bool is_running(const struct proc_reader *r)
 	char path[32];
 
 	if (!r->worker_pid)
-		return true; /* it has not begun */
+		return true; /* it has not started */
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", r->worker_pid);
 	int rc = fs_read_at(AT_FDCWD, path, 4096, &b, NULL);
 	const char *end = rc ? NULL : strrchr(buf_cstr(&b), ')');
@@ -254,7 +255,7 @@ static bool wait_for(struct proc_reader *r, uint64_t end_ns, uint64_t last_ns)
 	return is_there;
 }
 
-/* Returns -EAGAIN when no answer came in time, -EPIPE when the worker has died. What a process
+/* Returns -EAGAIN when no response came in time, -EPIPE when the worker has died. What a process
  * makes the worker wait is charged; what a busy machine does is not. */
 static int wait_for_answer(struct proc_reader *r)
 {
@@ -275,7 +276,7 @@ static void judge_worker(struct proc_reader *r)
 	if (now_ns < r->asked_ns + PROC_READER_SLEEPS_NS ||
 	    (now_ns < r->asked_ns + PROC_READER_RUNS_NS && is_running(r)))
 		return;
-	if (!receive(r) || !r->asked_ns) /* it has answered meanwhile, or died */
+	if (!receive(r) || !r->asked_ns) /* it has responded in the meantime, or died */
 		return;
 	leave_alone(r, r->asked_pid);
 	end_worker(r, HELPER_STUCK);
@@ -290,7 +291,7 @@ static void keep_late(struct proc_reader *r)
 	r->late_ns = clock_mono_ns();
 }
 
-/* Returns whether a request may be sent: an earlier one is answered by now, or given up. */
+/* Returns whether a request may be sent: an earlier one is served by now, or given up. */
 static bool is_free(struct proc_reader *r)
 {
 	if (!stream_is_open(&r->worker) || !r->asked_ns)
@@ -301,7 +302,7 @@ static bool is_free(struct proc_reader *r)
 	}
 	if (r->has_answer && r->asked_kind == READ_MAPS && !r->answer.rc)
 		keep_late(r);
-	forget_answer(r); /* nobody waits for it any more */
+	forget_answer(r); /* no request still waits for it */
 	if (r->asked_ns)
 		judge_worker(r);
 	return !r->asked_ns;
@@ -382,7 +383,7 @@ int proc_reader_memory(struct proc_reader *r, uint32_t pid, uint64_t addr, void 
 	return rc;
 }
 
-/* Returns the descriptor of the last answer; the caller owns it. */
+/* Returns the descriptor of the last response; the caller owns it. */
 static int taken_fd(struct proc_reader *r)
 {
 	int fd = r->fd;
@@ -391,7 +392,7 @@ static int taken_fd(struct proc_reader *r)
 	return fd >= 0 ? fd : -EPROTO;
 }
 
-/* Mappings that were asked for before, and are not old. */
+/* Mappings that were requested before, and are not old. */
 static int take_late(struct proc_reader *r, uint32_t pid)
 {
 	is_free(r);

@@ -3,13 +3,13 @@
  *
  * The kernel takes the process's mmap_lock for each of them, not killably for memory, and the
  * process decides how long that lock is held: one that reads its own /proc/self/mem from a file
- * system that does not answer holds it for ever. So another process makes these calls
- * (collect/worker/helper.h), and the caller waits for an answer for a limited time:
+ * system that does not respond holds it for ever. So another process makes these calls
+ * (collect/worker/helper.h), and the caller waits for a response for a limited time:
  *
- *     PROC_READER_WAIT_NS at once, twice that for a worker that has no CPU;
+ *     PROC_READER_WAIT_NS at one time, twice that for a worker that has no CPU;
  *     1/PROC_READER_WAIT_SHARE of the time on average for workers that sleep; then 1 ms
  *
- * While an answer is late, nothing else is asked. A worker that has slept over a request for
+ * While a response is late, nothing else is queried. A worker that has slept over a request for
  * PROC_READER_SLEEPS_NS is abandoned, and another takes its place, up to HELPER_MAX_STUCK. Then the
  * process is left alone for PROC_READER_LEFT_ALONE_NS, and all of its user, unless that is
  * root, for PROC_READER_USER_ALONE_NS; both for as long as a worker is stuck: so a user has no more
@@ -17,7 +17,7 @@
  * namespace: the ids within it are that user's to choose.
  *
  * Without a reader (NULL) the caller's own process reads, and may wait for ever: for commands that
- * are asked about one process. All return -EAGAIN for an answer that did not come in time, and
+ * are queried about one process. All return -EAGAIN for a response that did not arrive in time, and
  * -EBUSY for a process that is left alone. */
 #ifndef CRESSET_COLLECT_WORKER_PROC_READER_H
 #define CRESSET_COLLECT_WORKER_PROC_READER_H
@@ -44,8 +44,8 @@ struct proc_reader;
 enum { PROC_READER_WAIT_SHARE = 20 };
 
 struct proc_reader_stats {
-	uint64_t late;    /* answers that did not come in time */
-	uint64_t refused; /* not asked: left alone, or there is no worker */
+	uint64_t late;    /* responses that did not arrive in time */
+	uint64_t refused; /* not sent: left alone, or there is no worker */
 };
 
 struct proc_reader *proc_reader_new(struct helper *helper); /* helper stays the caller's */
@@ -64,7 +64,7 @@ int proc_reader_open(struct proc_reader *r, const struct mapped_file *f, struct 
 int proc_reader_open_program(struct proc_reader *r, uint32_t pid, struct stat *st);
 
 /* Reads the process context (collect/proc/process_context.h), or finds its header: 0 or -errno.
- * *addr: 0 when there is none. */
+ * *addr: 0 if none exists. */
 int proc_reader_context(struct proc_reader *r, uint32_t pid, uint64_t addr,
 			struct process_context *out);
 int proc_reader_find_context(struct proc_reader *r, uint32_t pid, uint64_t *addr);
@@ -102,7 +102,7 @@ enum read_kind {
 };
 enum {
 	READ_MAX_TEXT = 4096,
-	READ_MAX_DATA = 256 << 10, /* limit: memory of another process that is read at once */
+	READ_MAX_DATA = 256 << 10, /* limit: memory of another process that is read at one time */
 };
 struct read_ask {
 	uint32_t serial, kind, pid, len; /* len: of memory; flags of open for READ_RING */

@@ -1,3 +1,4 @@
+/* The worker's side: performs one read after the other. */
 #include "collect/worker/proc_reader.h"
 
 #include "base/clock.h"
@@ -32,7 +33,7 @@ struct asked {
 	int fd; /* -1: none */
 };
 
-/* Returns room for an answer of that length. */
+/* Returns space for a response of that length. */
 static void *room(struct asked *a, size_t len)
 {
 	buf_reserve(&a->data, len);

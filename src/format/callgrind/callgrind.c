@@ -1,3 +1,4 @@
+/* The format's table row. */
 #include "format/callgrind/callgrind.h"
 
 static const char *const callgrind_endings[] = { ".callgrind", NULL };

@@ -1,3 +1,4 @@
+/* Parses event lines, and computes derived events. */
 #include "base/vec.h"
 #include "format/callgrind/callgrind_graph.h"
 #include "profile/sum.h"

@@ -1,3 +1,4 @@
+/* Adds up functions, calls and costs while the file is read. */
 #include "format/callgrind/callgrind_graph.h"
 
 #include "profile/sum.h"
@@ -29,7 +30,7 @@ void callgrind_graph_done(struct callgrind_graph *g)
 	map_done(&g->call_index);
 }
 
-/* Returns whether a table of n rows has room for one more. */
+/* Returns whether a table of n rows can hold one more. */
 static bool callgrind_has_room(struct callgrind_graph *g, size_t n, size_t max, const char *what)
 {
 	if (n >= max)

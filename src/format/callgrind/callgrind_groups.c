@@ -1,3 +1,4 @@
+/* Groups functions in cycles (strongly connected components), and finds ways through a group. */
 #include "format/callgrind/callgrind_graph.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Reads the lines of the format, with name compression and relative positions. */
 #include "format/callgrind/callgrind.h"
 
 #include "base/input.h"
@@ -382,7 +383,7 @@ static bool callgrind_add_event(struct callgrind_reader *r, const char *s, const
 	return true;
 }
 
-/* Keeps "I1 cache: 32768 B, …", but not keys without a value. Each part of the file repeats
+/* Retains "I1 cache: 32768 B, …", but not keys without a value. Each part of the file repeats
  * them. */
 static bool callgrind_add_remark(struct callgrind_reader *r, const char *s, const char *end)
 {

@@ -1,3 +1,4 @@
+/* Divides the costs of the call graph among stacks. */
 #include "base/search.h"
 #include "format/callgrind/callgrind_graph.h"
 #include "format/common/guess.h"
@@ -316,7 +317,7 @@ static void stacks_find_roots(struct callgrind_stacks *x, int64_t *root)
 }
 
 /* Continues flows that entered the group too deep. They are complete once the groups that call it
- * are done. Code comes first among items. */
+ * are done. Code is first among items. */
 static void stacks_flow_cut(struct callgrind_stacks *x, uint32_t group)
 {
 	const struct callgrind_groups *groups = &x->groups;

@@ -1,3 +1,4 @@
+/* Writes self costs and inclusive costs of calls of one type. */
 #include "base/fs.h"
 #include "base/utf8.h"
 #include "format/callgrind/callgrind.h"

@@ -1,3 +1,4 @@
+/* Cuts and pads text by display columns. */
 #include "format/common/columns.h"
 
 #include "base/escape.h"

@@ -1,5 +1,5 @@
 /* format/common/columns.h: text in a given number of columns of a fixed-width font, for terminals
- * and labels in pictures. */
+ * and labels in graphs. */
 #ifndef CRESSET_FORMAT_COMMON_COLUMNS_H
 #define CRESSET_FORMAT_COMMON_COLUMNS_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Appends s, made safe for a terminal (esc_term). Text wider than max columns is truncated and ends
- * in "…"; combining characters are kept up to COLUMNS_MAX_BYTES. Returns the number of columns
+ * in "…"; combining characters are retained up to COLUMNS_MAX_BYTES. Returns the number of columns
  * used. */
 enum { COLUMNS_MAX_BYTES = 4096 };
 size_t columns_fit(struct buf *b, const char *s, size_t max);

@@ -1,3 +1,4 @@
+/* Code shared by the formats: choice of the type, units and suffixes. */
 #include "format/common/format.h"
 
 #include "base/escape.h"

@@ -53,7 +53,7 @@ struct format_write_opts {
 	unsigned annotate;     /* bits of enum annotate */
 	/* For folded values: "samples", "us", "ns", "bytes" …; NULL: the format's default. */
 	const char *unit;
-	/* For pictures. */
+	/* For graphs. */
 	const char *title;
 	const char *palette; /* kind binary wall classic mono; NULL: see palette.h */
 	double min_width_px; /* 0: the default, 0.1; negative: everything is drawn */
@@ -66,13 +66,13 @@ struct format_write_opts {
 	 * May add strings to p. NULL: none. */
 	int (*beside)(struct profile *p, const struct format_write_opts *opts, struct buf *json,
 		      struct err *err);
-	const void *beside_of; /* opaque argument of beside */
+	const void *beside_of; /* opaque argument of next to */
 	/* For a page: sentences saying what it does not show and why; NULL-terminated. NULL:
 	 * none. */
 	char *const *notes;
 };
 
-/* What a reader may ask of this machine, for files that were recorded on it. */
+/* Services to a reader of this machine, for files that were recorded on it. */
 struct format_here {
 	const char *host; /* host name as in uname(2) */
 	/* Returns the name of the code that a process generated at run time at addr, or NULL. Valid
@@ -104,7 +104,7 @@ struct format {
 	bool has_counters; /* shows only that, and counters (format_counters) */
 	bool no_negative;  /* writes no values below zero (profile/change/signed.h) */
 	/* Returns whether the first bytes (already decompressed, up to INPUT_PEEK) look like this
-	 * format. Formats are asked in the order of the table. */
+	 * format. Formats are queried in the order of the table. */
 	bool (*detect)(const char *head, size_t len);
 	/* Returns whether the first bytes may be of this format, as those of many other files. They
 	 * are taken for it if the file has one of own_endings. May be NULL. */
@@ -137,7 +137,7 @@ unsigned format_annotate(unsigned annotate, const char *type_name);
  * with a list of the types. */
 int format_pick_type(const struct profile *p, const char *want, uint32_t *type, struct err *err);
 
-/* Writes a picture. If it has too many frames (-E2BIG), writes it again without the narrowest. For
+/* Writes a graph. If it has too many frames (-E2BIG), writes it again without the narrowest. For
  * callers that cannot retry with another option. Sets *min_width_px to the width below which frames
  * were dropped. */
 int format_write_fitting(const struct format *f, struct profile *p,

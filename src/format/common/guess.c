@@ -1,3 +1,4 @@
+/* Rules from names and file name endings to frame kinds. */
 #include "format/common/guess.h"
 
 #include "profile/state.h"

@@ -1,3 +1,4 @@
+/* Collects the parts of the summary line: total, samples, losses, duration. */
 #include "format/common/headline.h"
 
 #include "base/escape.h"

@@ -1,4 +1,4 @@
-/* format/common/headline.h: the summary line of a picture or a table, in parts separated by
+/* format/common/headline.h: the summary line of a graph or a table, in parts separated by
  * HEADLINE_SEPARATOR. */
 #ifndef CRESSET_FORMAT_COMMON_HEADLINE_H
 #define CRESSET_FORMAT_COMMON_HEADLINE_H

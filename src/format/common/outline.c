@@ -1,3 +1,4 @@
+/* Lists the nodes of a tree in pre-order; small ones become rests. */
 #include "format/common/outline.h"
 
 #include "profile/sum.h"

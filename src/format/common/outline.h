@@ -1,6 +1,6 @@
-/* format/common/outline.h: a tree as rows from top to bottom, for pictures and tables: each node
+/* format/common/outline.h: a tree as rows from top to bottom, for graphs and tables: each node
  * precedes its children, and siblings are in order. Nodes too small to show become one row after
- * their siblings that keeps their sum. The tree itself is unchanged, so sums over it stay
+ * their siblings that retains their sum. The tree itself is unchanged, so sums over it stay
  * correct. */
 #ifndef CRESSET_FORMAT_COMMON_OUTLINE_H
 #define CRESSET_FORMAT_COMMON_OUTLINE_H

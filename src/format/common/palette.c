@@ -1,3 +1,4 @@
+/* Colours by frame kind, by hash of the binary, by thread state or classic. */
 #include "format/common/palette.h"
 
 #include "base/mem.h"
@@ -94,9 +95,9 @@ struct meaning {
 };
 
 /* The swatches of the kind palette, after the common ones. Each domain has its own hue that people
- * with red-green blindness can tell apart (user warm, kernel orange, off-CPU blue, GPU teal, darker
- * towards the instruction); kinds within a domain rely on the legend. Off-CPU is a little lighter
- * than the #4f7fe0 that tested best, so that its darkest step keeps the contrast. */
+ * with red-green blindness can distinguish (user warm, kernel orange, off-CPU blue, GPU teal,
+ * darker towards the instruction); kinds within a domain rely on the legend. Off-CPU is a little
+ * lighter than the #4f7fe0 that tested best, so that its darkest step retains the contrast. */
 enum {
 	KIND_NATIVE = PALETTE_OWN,
 	KIND_CPP,
@@ -364,7 +365,7 @@ struct wall_shares {
 	double part[THREAD_STATES];
 };
 
-/* Returns the state of nearly all of the time, or STATE_UNSAID if there is none. */
+/* Returns the state of nearly all of the time, or STATE_UNSAID if none exists. */
 static int wall_state(const struct wall_shares *s, double total)
 {
 	for (int state = STATE_ON_CPU; state < THREAD_STATES; state++)
@@ -574,7 +575,7 @@ static int palette_unknown(const char *name, struct err *err)
 	for (int i = 0; i < N_PALETTES; i++)
 		names[i] = palettes[i].name;
 	const char *near = str_nearest(name, names, N_PALETTES);
-	err_set(err, EINVAL, "there is no palette \"%.40s\"", name);
+	err_set(err, EINVAL, "unknown palette \"%.40s\"", name);
 	return err_hint(err, near ? "did you mean %s?" : "one of kind, binary, wall, classic, mono",
 			near);
 }

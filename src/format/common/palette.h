@@ -1,4 +1,4 @@
-/* format/common/palette.h: the colour of a frame in a picture, and the meaning of the colours.
+/* format/common/palette.h: the colour of a frame in a graph, and the meaning of the colours.
  *
  *     kind     what the frame is: native, kernel, Python, GPU … (default, except for `wall` and
  *              `off-cpu`)
@@ -10,10 +10,10 @@
  *     diff     red grew, blue shrank; always used if the tree is a difference
  *
  * A colour is a swatch (its meaning) and a step 0 … PALETTE_STEPS - 1 (by hash of the function
- * name). The step varies the lightness by ±6 %, so that neighbours can be told apart while the
+ * name). The step varies the lightness by ±6 %, so that neighbours can be distinguished while the
  * meaning stays. Text on every colour has a contrast of at least 4.5 : 1 (WCAG AA): #111, or white
- * if the swatch says so. The page uses the same colours (web/colours.js; tests/web/colours.test.js
- * compares both). */
+ * if the swatch reports this. The page uses the same colours (web/colours.js;
+ * tests/web/colours.test.js compares both). */
 #ifndef CRESSET_FORMAT_COMMON_PALETTE_H
 #define CRESSET_FORMAT_COMMON_PALETTE_H
 

@@ -1,3 +1,4 @@
+/* Converts rows to stacks of the sink, with a cache per row. */
 #include "format/common/stack_tree.h"
 
 #include "profile/sink.h"

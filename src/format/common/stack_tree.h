@@ -2,7 +2,7 @@
  * stack is the path from a row to its root. Examples: call nodes of V8, stack tables of the Firefox
  * Profiler, stackFrames of traces.
  *
- * Rows come in any order and may be invalid: a missing parent or a cycle makes the rows below
+ * Rows arrive in any order and may be invalid: a missing parent or a cycle makes the rows below
  * unusable. A row deeper than STACK_MAX_DEPTH gets the stack of its ancestor at that depth. Paths
  * share prefixes, so n rows may stand for n * n frames. The total length of all paths is limited to
  * STACK_TREE_MAX_STEPS; after that no new stack is created. */

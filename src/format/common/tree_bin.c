@@ -1,3 +1,4 @@
+/* Writes the columns of a tree as varints. */
 #include "format/common/tree_bin.h"
 
 #include "base/buf.h"

@@ -3,7 +3,7 @@
  *
  *     "CRT1"  header (JSON)  strings  frames, by column  nodes in pre-order, by column
  *
- * Siblings keep their order in the tree: after tree_sort(t, ORDER_NAME) the layout of pictures
+ * Siblings keep their order in the tree: after tree_sort(t, ORDER_NAME) the layout of graphs
  * stays stable while numbers change. Text is UTF-8; invalid bytes become U+FFFD. */
 #ifndef CRESSET_FORMAT_COMMON_TREE_BIN_H
 #define CRESSET_FORMAT_COMMON_TREE_BIN_H

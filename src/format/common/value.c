@@ -1,3 +1,4 @@
+/* Formats values by unit: times, bytes and counts. */
 #include "format/common/value.h"
 
 #include "base/fmt.h"

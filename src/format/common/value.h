@@ -14,7 +14,7 @@ struct value_unit {
 };
 struct value_unit value_unit(const char *unit); /* base points into unit or at static text */
 
-/* Appends "1,234 samples", "12.3 MB", "1.50 s"; a difference keeps its sign. The word is the unit
+/* Appends "1,234 samples", "12.3 MB", "1.50 s"; a difference retains its sign. The word is the unit
  * unchanged, so escape the result. */
 void value_fmt(struct buf *b, int64_t value, const char *unit);
 

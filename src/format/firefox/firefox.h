@@ -12,7 +12,8 @@
  *
  * Tables are columns (processed) or {schema: {name: place}, data: [rows]} (Gecko). A thread without
  * a stackTable uses the tables in shared, as in newer versions; the same holds for strings and
- * sources. Members come in any order, so columns are kept as integers until the end of the file.
+ * sources. Members arrive in any order, so columns are retained as integers until the end of the
+ * file.
  *
  * Reading: weightType samples → cpu, samples/count, period cpu/nanoseconds from meta.interval; with
  * threadCPUDelta → cpu and wall, both in nanoseconds;
@@ -36,7 +37,7 @@ struct sink;
 
 enum {
 	FIREFOX_VERSION = 56,        /* the first with one stringArray; newer readers upgrade it */
-	FIREFOX_GECKO_VERSION = 29,  /* value of meta.version beside it */
+	FIREFOX_GECKO_VERSION = 29,  /* value of meta.version next to it */
 	FIREFOX_MAX_CELLS = 1 << 28, /* of all tables read; the rest is skipped and counted */
 	FIREFOX_MAX_THREADS = 1 << 18,
 	FIREFOX_MAX_PROCESSES = 1 << 12, /* nested profiles */

@@ -1,3 +1,4 @@
+/* CPU time of samples from threadCPUDelta. */
 #include "format/firefox/firefox_tables.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Reads Gecko and processed profiles of all versions. */
 #include "base/input.h"
 #include "base/json/json_read.h"
 #include "format/common/value.h"
@@ -75,7 +76,7 @@ static int fx_read_number(struct fx_reader *f, double *number)
 	return rc;
 }
 
-/* Reads a pid or tid: a number, or text that begins with one ("12.1" for processes that shared a
+/* Reads a pid or tid: a number, or text that starts with one ("12.1" for processes that shared a
  * pid). */
 static int fx_read_id(struct fx_reader *f, uint32_t *id)
 {

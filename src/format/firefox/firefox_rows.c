@@ -1,3 +1,4 @@
+/* Interns the tables of each thread while a profile is written. */
 #include "format/firefox/firefox_rows.h"
 
 #include "base/json/json.h"

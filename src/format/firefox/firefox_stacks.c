@@ -1,3 +1,4 @@
+/* Stacks of a thread's tables as stacks of the sink. */
 #include "base/buf.h"
 #include "base/search.h"
 #include "format/common/guess.h"
@@ -78,7 +79,7 @@ static void fx_from_func(const struct fx_stacks *s, int32_t func, struct fx_fram
 
 /* --- Gecko: everything is in the location ----------------------------------------------------- */
 
-/* Removes the number after the last colon from t and returns it; -1 if there is none. */
+/* Removes the number after the last colon from t and returns it; -1 if none exists. */
 static int32_t fx_take_number(struct fx_text *t)
 {
 	size_t i = t->len;

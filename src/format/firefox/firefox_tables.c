@@ -1,3 +1,4 @@
+/* Parses columns of integers and their schemas. */
 #include "format/firefox/firefox_tables.h"
 
 #include "base/json/json_read.h"

@@ -37,7 +37,7 @@ enum fx_column {
 	FX_SAMPLE_STACK,
 	FX_COLUMNS
 };
-/* Columns of the samples with fractions. What is no number is 0, in FX_CPU_DELTA NaN. */
+/* Columns of the samples with fractions. Values that are not numbers are 0, in FX_CPU_DELTA NaN. */
 enum fx_measure { FX_TIME, FX_TIME_DELTA, FX_WEIGHT, FX_CPU_DELTA, FX_MEASURES };
 
 enum fx_weight { FX_SAMPLES, FX_TRACING_MS, FX_BYTES };

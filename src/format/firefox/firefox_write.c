@@ -1,3 +1,4 @@
+/* Writes the processed format with one thread per pid, tid and labels. */
 #include "base/fs.h"
 #include "base/json/json.h"
 #include "format/common/value.h"

@@ -1,3 +1,4 @@
+/* The format's table row. */
 #include "format/folded/folded.h"
 
 static const char *const folded_endings[] = { ".folded", ".collapsed", ".txt", NULL };
@@ -6,10 +7,9 @@ static const char *const folded_own_endings[] = { ".folded", ".collapsed", NULL 
 const struct format format_folded = {
 	.name = "folded",
 	.summary = "folded stacks: one line per stack and its value",
-	.notes = "Keeps names and values of one type. Times, threads, CPUs and labels are lost, "
-		 "unless --by "
-		 "makes them root frames; so are addresses, files, lines, and which frames are "
-		 "inlined.",
+	.notes = "Contains the names and values of one type. Times, threads, CPUs and labels are "
+		 "lost, unless --by makes them root frames. Addresses, files, lines and inline "
+		 "marks are lost.",
 	.endings = folded_endings,
 	.one_type = true,
 	.detect = folded_detect,

@@ -1,3 +1,4 @@
+/* Detects and reads folded stacks, with suffixes and marks of profilers. */
 #include "base/arena.h"
 #include "base/decimal.h"
 #include "base/input.h"
@@ -347,7 +348,7 @@ static struct decimal folded_sum(const struct folded_reader *r, size_t row)
 	return d;
 }
 
-/* Sums with a fraction. What is less than half a millionth away from a whole number has none: many
+/* Sums with a fraction. Sums within half a millionth of a whole number have none: many
  * writers have passed doubles on. */
 struct folded_fractions {
 	uint64_t n;
@@ -551,7 +552,7 @@ static bool folded_is_text(const char *head, size_t len)
 }
 
 /* Detects text of which at least half the lines are folded stacks of several frames: logs and
- * tables have lines that end in numbers, too. */
+ * tables have lines that end in numbers as well. */
 bool folded_detect(const char *head, size_t len)
 {
 	struct folded_lines n = { 0 };

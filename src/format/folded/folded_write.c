@@ -1,3 +1,4 @@
+/* Writes the tree of one type, one line per stack. */
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Writes header, trees and samples into one gzip member. */
 #include "format/html/container.h"
 
 #include "base/fs.h"
@@ -430,7 +431,7 @@ static int add_type(struct container *c, struct profile *p, uint32_t type,
 	return rc;
 }
 
-/* The data beside the samples may be built from copies of them. */
+/* The data next to the samples may be built from copies of them. */
 enum { BESIDE_BYTES = 2 * sizeof(struct sample) };
 
 int container_write(struct profile *p, const struct format_write_opts *opts,

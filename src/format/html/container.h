@@ -63,8 +63,8 @@ struct container {
 	struct map thread_index;
 };
 
-/* Writes everything at once: the types selected by the options, --type, or all that have samples.
- * watch may be NULL. Returns -ENOENT with a message if there are none. */
+/* Writes everything at the same time: the types selected by the options, --type, or all that have
+ * samples. watch may be NULL. Returns -ENOENT with a message if none exists. */
 int container_write(struct profile *p, const struct format_write_opts *opts,
 		    const struct container_watch *watch, struct buf *gz, struct err *err);
 

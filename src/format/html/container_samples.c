@@ -1,3 +1,4 @@
+/* Columns of samples for the timeline; too many are summed in windows. */
 #include "format/html/container.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Trees of the container, with a limit on nodes. */
 #include "format/html/container.h"
 
 #include "base/mem.h"
@@ -45,7 +46,7 @@ static int64_t least_total(const struct tree *t, size_t max_nodes)
 }
 
 /* Returns a copy without small nodes; place: the new number of each node. Nodes below a small one
- * are small, too, or, with negative values, are treated as small. */
+ * are small as well, or, with negative values, are treated as small. */
 static struct tree *copy_large(const struct tree *t, int64_t least, uint32_t *place)
 {
 	struct tree *copy = tree_new();

@@ -1,3 +1,4 @@
+/* Writes the page: policy, style, table, data and script. */
 #include "format/html/html.h"
 
 #include "assets.h"
@@ -88,8 +89,7 @@ static void put_table(struct page *page, const struct tree *t)
 	svg_text(b, buf_cstr(&line), SIZE_MAX);
 	buf_adds(b, "</p>\n<table><caption>");
 	put_text(b, t->type_name);
-	buf_addf(b, ": the %d functions with the greatest share of their own</caption>\n",
-		 TABLE_ROWS);
+	buf_addf(b, ": the %d functions with the largest self share</caption>\n", TABLE_ROWS);
 	buf_addf(
 		b,
 		"<thead><tr><th scope=\"col\">self %%</th><th scope=\"col\">total %%</th>%s"
@@ -149,9 +149,8 @@ static void put_head(struct page *page)
 	headline_origin(page->p, &origin);
 	svg_text(b, buf_cstr(&origin), SIZE_MAX);
 	buf_done(&origin);
-	buf_adds(b,
-		 "</p>\n<p>The flame graph and all else here needs JavaScript; nothing leaves this "
-		 "file.</p>\n");
+	buf_adds(b, "</p>\n<p>The flame graph and the other views need JavaScript; no data leaves "
+		    "this file.</p>\n");
 	for (char *const *note = page->opts->notes; note && *note; note++) {
 		buf_adds(b, "<p>");
 		svg_text(b, *note, SIZE_MAX);
@@ -254,8 +253,7 @@ static int html_write(struct profile *p, const struct format_write_opts *opts, s
 const struct format format_html = {
 	.name = "html",
 	.summary = "a page in one file: all types, timeline, table, search",
-	.notes = "One file that needs nothing else, not even a network. It can be looked at, not "
-		 "read back.",
+	.notes = "One file without dependencies, usable offline. It cannot be read back.",
 	.endings = (const char *const[]){ ".html", ".htm", NULL },
 	.has_timeline = true,
 	.write = html_write,

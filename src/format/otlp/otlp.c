@@ -1,3 +1,4 @@
+/* The format's table row, and detection by fields. */
 #include "format/otlp/otlp.h"
 
 #include "base/input.h"
@@ -8,9 +9,9 @@ static const char *const otlp_endings[] = { ".otlp", NULL };
 const struct format format_otlp = {
 	.name = "otlp",
 	.summary = "OpenTelemetry profiles, gzipped",
-	.notes = "The message of opentelemetry-proto 1.10, with our own attributes for what it has "
-		 "no field for; 1.8 and 1.9 are read, too. Exact times of threads are lost, and "
-		 "lengths of samples that are not their values.",
+	.notes = "The message of opentelemetry-proto 1.10, with custom attributes where it has no "
+		 "field; 1.8 and 1.9 are read as well. Exact thread times are lost, and durations "
+		 "of samples that differ from their values.",
 	.endings = otlp_endings,
 	.detect = otlp_detect,
 	.read = otlp_read,

@@ -56,7 +56,7 @@ enum otlp_layout {
 /* Counts of a message's contents, for the response to its sender. */
 struct otlp_summary {
 	enum otlp_layout layout;
-	uint64_t profiles, rejected_profiles; /* all; those that gave nothing */
+	uint64_t profiles, rejected_profiles; /* all; the ones that gave nothing */
 	uint64_t samples, rejected_samples;
 	uint64_t unnamed_frames; /* known by address only, without lines */
 	uint64_t frames;
@@ -103,7 +103,7 @@ struct otlp_attribute {
 struct otlp_encode_opts {
 	const char *type; /* as opts->type of a writer; NULL: all types */
 	/* The dictionary has all stacks and labels of the profile, not only those of its samples,
-	 * numbered by their ids. A sender that keeps one profile and removes its samples thus
+	 * numbered by their ids. A sender that retains one profile and removes its samples thus
 	 * writes the same dictionary again, with new entries appended, which compresses well with
 	 * otlp_pack. */
 	bool whole_tables;

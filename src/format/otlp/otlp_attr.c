@@ -1,3 +1,4 @@
+/* Tables of attribute names, and conversion of their values. */
 #include "format/otlp/otlp_attr.h"
 
 #include "base/escape.h"

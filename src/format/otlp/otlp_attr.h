@@ -68,7 +68,7 @@ extern const struct otlp_role_info otlp_roles[OTLP_ROLES];
 enum otlp_role otlp_role_of_key(const char *key, size_t len);
 /* Returns the role of a label, or ATTR_LABEL if it has the same name there. */
 enum otlp_role otlp_role_of_label(const char *label);
-/* Whether a label says where something ran: it is then an attribute of the resource. */
+/* Whether a label states where something ran: it is then an attribute of the resource. */
 bool otlp_label_is_resource(const char *label);
 
 #define OTLP_OWN "cresset."

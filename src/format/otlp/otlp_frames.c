@@ -1,3 +1,4 @@
+/* Reads stacks and frames of a message into the sink. */
 #include "format/otlp/otlp_tables.h"
 
 #include "base/hash.h"
@@ -198,7 +199,7 @@ static bool lines_are_identity(const struct otlp_tables *t, const struct frame *
 	       t->outermost->f.start_line == 0 && t->outermost->f.linkage == 0;
 }
 
-/* Returns whether this frame already has other lines; records the lines if it has none yet. */
+/* Returns whether this frame already has other lines; records the lines if it lacks one yet. */
 static bool lines_conflict(struct otlp_tables *t, uint32_t frame)
 {
 	if (t->lines.n == 0)

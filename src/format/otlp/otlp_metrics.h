@@ -1,11 +1,11 @@
 /* format/otlp/otlp_metrics.h: reads and writes OpenTelemetry metrics: ExportMetricsServiceRequest
  * (opentelemetry/proto/metrics/v1/metrics.proto; stable since 1.0).
  *
- * Numbers over time are kept: gauges and sums. A monotonic sum is a counter; one that may fall is a
- * gauge of its last value. Attributes of the resource and of the point become labels (otlp_attr.h).
- * Histograms, summaries, points without a value or a time, and deltas of sums that may fall are
- * rejected and counted by reason. Descriptions, exemplars, flags, and start times except of
- * increments are not kept. */
+ * Numbers over time are retained: gauges and sums. A monotonic sum is a counter; one that may fall
+ * is a gauge of its last value. Attributes of the resource and of the point become labels
+ * (otlp_attr.h). Histograms, summaries, points without a value or a time, and deltas of sums that
+ * may fall are rejected and counted by reason. Descriptions, exemplars, flags, and start times
+ * except of increments are not retained. */
 #ifndef CRESSET_FORMAT_OTLP_OTLP_METRICS_H
 #define CRESSET_FORMAT_OTLP_OTLP_METRICS_H
 

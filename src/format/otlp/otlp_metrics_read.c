@@ -1,3 +1,4 @@
+/* Reads metrics: gauges and sums as points, all others refused with a count. */
 #include "base/pb.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_metrics.h"
@@ -27,7 +28,7 @@ struct metrics_reader {
 struct metric_head {
 	uint32_t name, unit;
 	enum otlp_metric_kind kind;
-	bool falls; /* deltas cannot be kept */
+	bool falls; /* deltas cannot be retained */
 };
 
 struct number_point {

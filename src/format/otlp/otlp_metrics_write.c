@@ -1,3 +1,4 @@
+/* Writes metrics and the responses to uploads. */
 #include "base/pb.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_attr.h"

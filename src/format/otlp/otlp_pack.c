@@ -1,3 +1,4 @@
+/* Compresses with zstd against the previous message. */
 #include "format/otlp/otlp_pack.h"
 
 #include "base/unpack.h"
@@ -55,7 +56,7 @@ int otlp_unpack(struct otlp_bytes packed, struct otlp_bytes key, size_t max, str
 {
 	size_t want = otlp_unpacked_bytes(packed.data, packed.len); /* trusted only up to max */
 	if (want == SIZE_MAX)
-		return err_set(err, EBADMSG, "the batch is not a zstd frame that says its size");
+		return err_set(err, EBADMSG, "the batch is not a zstd frame with a content size");
 	if (want > max)
 		return err_set(err, EFBIG, "the batch is more than %zu bytes", max);
 	ZSTD_DCtx *z = ZSTD_createDCtx();

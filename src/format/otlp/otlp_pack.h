@@ -6,7 +6,7 @@
  * key as the prefix (ZSTD_CCtx_refPrefix, `zstd --patch-from`). A key is never a delta itself, so
  * one lost batch affects no other.
  *
- * The agent names the key in X-Cresset-Base. A server that no longer has it answers 412, and the
+ * The agent names the key in X-Cresset-Base. A server that no longer has it returns 412, and the
  * agent sends the whole batch. */
 #ifndef CRESSET_FORMAT_OTLP_OTLP_PACK_H
 #define CRESSET_FORMAT_OTLP_OTLP_PACK_H

@@ -1,3 +1,4 @@
+/* Converts OTLP data points to points of the model. */
 #include "base/mem.h"
 #include "base/vec.h"
 #include "format/otlp/otlp_metrics.h"

@@ -1,3 +1,4 @@
+/* Adds entries to the dictionary on first use. */
 #include "format/otlp/otlp_put.h"
 
 #include "base/escape.h"

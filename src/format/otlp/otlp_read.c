@@ -1,3 +1,4 @@
+/* Reads a ProfilesData message into a sink. */
 #include "base/input.h"
 #include "base/pb.h"
 #include "format/otlp/otlp.h"

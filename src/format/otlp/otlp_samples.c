@@ -1,3 +1,4 @@
+/* Reads samples, with values and times, and attributes as labels. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/pb.h"

@@ -1,3 +1,4 @@
+/* Reads the dictionary tables, and converts locations when used. */
 #include "format/otlp/otlp_tables.h"
 
 #include "base/hash.h"
@@ -157,7 +158,7 @@ static enum otlp_role role_of_key(struct otlp_tables *t, struct cur key)
 }
 
 /* Field 1 is the key in a KeyValue and the key's index in a table entry; older messages have
- * KeyValues in the table, too. */
+ * KeyValues in the table as well. */
 static void attr_take_field(struct otlp_tables *t, struct otlp_attr *a, const struct pb_field *f,
 			    bool of_table)
 {
@@ -249,7 +250,7 @@ const struct otlp_function *otlp_function(struct otlp_tables *t, uint64_t index)
 	return fn;
 }
 
-/* Converts hex to the raw build id; keeps any other text unchanged. */
+/* Converts hex to the raw build id; retains any other text unchanged. */
 static void set_build_id(struct otlp_tables *t, struct mapping *m, struct cur s)
 {
 	const char *text = (const char *)s.p;

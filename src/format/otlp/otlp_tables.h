@@ -97,7 +97,7 @@ void otlp_tables_load(struct otlp_tables *t);
 uint32_t otlp_string(struct otlp_tables *t, uint64_t index);
 struct cur otlp_text(const struct otlp_tables *t, uint64_t index);
 
-/* Returns NULL if there is none. */
+/* Returns NULL if none exists. */
 const struct otlp_function *otlp_function(struct otlp_tables *t, uint64_t index);
 
 /* Returns an entry of the attribute table, or NULL. */
@@ -107,7 +107,7 @@ bool otlp_attr_read(struct otlp_tables *t, struct cur c, struct otlp_attr *a);
 /* Converts an attribute to a label. Returns false if its value cannot be a label's. */
 bool otlp_attr_label(struct otlp_tables *t, struct otlp_attr *a, struct label *label);
 
-/* Returns the sink's link, or 0 if there is none or the sink has no room. */
+/* Returns the sink's link, or 0 if none exists or the sink has no space. */
 uint32_t otlp_link(struct otlp_tables *t, uint64_t index);
 
 /* Whether a stack is already known because the message continues the earlier tables. */
@@ -142,7 +142,7 @@ static inline void otlp_use_stack(struct otlp_tables *t, uint64_t index)
 		e->ids.v[index] = OTLP_STACK_USED;
 }
 
-/* For a message without samples: its dictionary has news of its own, names that came late. */
+/* For a message without samples: its dictionary has updates of its own, names that arrived late. */
 static inline void otlp_use_all_stacks(struct otlp_tables *t)
 {
 	for (size_t i = 0; i < t->of[TABLE_STACK].ids.n; i++)

@@ -1,3 +1,4 @@
+/* Writes profiles of all types as one message. */
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/pb.h"
@@ -386,7 +387,7 @@ static void put_resource_label(struct otlp_writer *w, const struct label *l)
 			  profile_str(w->p, l->str), strtab_len(&w->p->strings, l->str));
 }
 
-/* Writes the host of the whole profile, which is not a label. The mark comes first, so that readers
+/* Writes the host of the whole profile, which is not a label. The mark is first, so that readers
  * that know it skip the name. */
 static void put_host_once(struct otlp_writer *w)
 {

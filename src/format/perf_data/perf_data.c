@@ -1,3 +1,4 @@
+/* Reads files and pipes of perf record. */
 #include "format/perf_data/perf_data.h"
 
 #include "base/input.h"
@@ -357,7 +358,7 @@ static int read_file(struct stream *s, struct err *err)
 	struct section attrs = read_section(&w), data = read_section(&w);
 	read_section(&w); /* event types: used by perf before 3.0 */
 	if (data.offset < HEADER_BYTES || __builtin_add_overflow(data.offset, data.size, &data_end))
-		return bad_file(s->in, err, "a data section that is nowhere");
+		return bad_file(s->in, err, "no data section");
 	rc = load_attrs(r, s->in, attrs, entry_size, err);
 	if (rc)
 		return rc;

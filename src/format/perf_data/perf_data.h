@@ -14,8 +14,8 @@
  * perf_data_reader.h, perf_data_space.h.
  *
  * Event names and build ids follow the data but are needed before it. Therefore a compressed file
- * or a pipe is kept in memory, up to PERF_DATA_MAX_PACKED. A truncated or killed recording is read
- * as far as it goes. */
+ * or a pipe is retained in memory, up to PERF_DATA_MAX_PACKED. A truncated or killed recording is
+ * read as far as it goes. */
 #ifndef CRESSET_FORMAT_PERF_DATA_PERF_DATA_H
 #define CRESSET_FORMAT_PERF_DATA_PERF_DATA_H
 

@@ -1,3 +1,4 @@
+/* Decodes attributes of events, and samples by their sample_type. */
 #include "format/perf_data/perf_data_event.h"
 
 #include <linux/perf_event.h>

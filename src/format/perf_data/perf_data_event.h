@@ -55,7 +55,7 @@ static inline void wire_skip_u64(struct wire *w, uint64_t n)
 		n = wire_left(w) / 8 + 1; /* beyond the end: bad */
 	cur_take(&w->c, n * 8);
 }
-/* Reads the number of following items of at least 8 bytes each. If there is no room for that many,
+/* Reads the number of following items of at least 8 bytes each. If there is no space for that many,
  * returns the smallest number that makes skipping them bad. */
 static inline uint64_t wire_count(struct wire *w)
 {
@@ -95,7 +95,7 @@ struct pd_event {
 	uint64_t period; /* of samples without their own; 0 = a rate, unknown */
 	uint16_t max_stack;
 	bool sample_id_all;
-	char *name; /* from the file; NULL if it has none */
+	char *name; /* from the file; NULL if it lacks one */
 	/* Used by the reader. */
 	enum pd_weight weight;
 	uint32_t sink_type; /* UINT32_MAX until its first sample */

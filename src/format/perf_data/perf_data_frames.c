@@ -1,3 +1,4 @@
+/* Converts addresses to frames, by the mappings at the sample's time. */
 #include "format/perf_data/perf_data_frames.h"
 
 #include "format/common/format.h"
@@ -173,7 +174,7 @@ uint32_t pd_object_of_symbol(struct pd_frames *f, const char *name, size_t len)
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-/* Returns whether the machine is x86-64. A killed recording does not say so, but the kernel's
+/* Returns whether the machine is x86-64. A killed recording does not report this, but the kernel's
  * address does. text: address of its code; 0: unknown. */
 static bool is_x86(const struct pd_frames *f, uint64_t text)
 {

@@ -1,3 +1,4 @@
+/* Feature sections: host, build ids, command line. */
 #include "format/perf_data/perf_data_frames.h"
 
 #include "format/perf_data/perf_data_event.h"

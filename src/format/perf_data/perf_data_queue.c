@@ -1,3 +1,4 @@
+/* A heap of records by time, in bounded memory. */
 #include "format/perf_data/perf_data_reader.h"
 
 #include <string.h>

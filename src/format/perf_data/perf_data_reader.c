@@ -1,3 +1,4 @@
+/* Applies records: samples, mappings, names and losses. */
 #include "format/perf_data/perf_data_reader.h"
 
 #include "profile/series.h"

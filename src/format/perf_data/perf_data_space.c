@@ -1,3 +1,4 @@
+/* Mapping tables per process, shared after fork. */
 #include "format/perf_data/perf_data_space.h"
 
 #include "base/mem.h"
@@ -227,7 +228,7 @@ void pd_world_runs(struct pd_world *w, uint32_t pid)
 	p->before_exec = NULL;
 }
 
-/* Keeps the space of an ended process for a while. If the process has threads again by then, its
+/* Retains the space of an ended process for a while. If the process has threads again by then, its
  * space stays. */
 static void process_ended(struct pd_world *w, struct pd_process *p)
 {

@@ -1,3 +1,4 @@
+/* The format's table row. */
 #include "format/perf_script/perf_script.h"
 
 static const char *const perf_script_endings[] = { ".perf.txt", NULL };

@@ -1,3 +1,4 @@
+/* Events of the text: their types, periods and series. */
 #include "format/perf_script/perf_script.h"
 #include "format/perf_script/perf_script_line.h"
 #include "profile/sink.h"

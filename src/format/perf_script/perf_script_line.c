@@ -1,3 +1,4 @@
+/* Parses the head of a sample, frames and comments. */
 #include "format/perf_script/perf_script_line.h"
 
 #include "format/common/guess.h"
@@ -321,7 +322,7 @@ bool perf_frame_split(const char *line, size_t len, struct perf_text *text, bool
 		s.p++;
 	if (s.p == digits || !at_token_end(&s))
 		return false;
-	/* Addresses of 16 digits that begin with ffff are in the kernel's half. */
+	/* Addresses of 16 digits that start with ffff are in the kernel's half. */
 	*is_high = s.p - digits == 16 && memcmp(digits, "ffff", 4) == 0;
 	*text = trimmed(s.p, s.end);
 	return true;

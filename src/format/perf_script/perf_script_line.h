@@ -46,7 +46,7 @@ bool perf_frame_split(const char *line, size_t len, struct perf_text *text, bool
 /* Same, for the only frame of a sample without a callchain, at the end of its header line. */
 bool perf_header_frame(const struct perf_header *h, struct perf_text *text, bool *is_high);
 
-/* "symbol+0x12 (dso)" or "symbol (inlined)". dso.len is 0 if there is none or it is unknown; a
+/* "symbol+0x12 (dso)" or "symbol (inlined)". dso.len is 0 if none exists or it is unknown; a
  * missing name is "[unknown]". */
 struct perf_symbol {
 	struct perf_text name, dso;
@@ -98,7 +98,7 @@ struct perf_events { /* zeroed, except for sink = empty */
 
 void perf_events_done(struct perf_events *e);
 
-/* Reads a line that begins with '#'. */
+/* Reads a line that starts with '#'. */
 void perf_events_comment(struct perf_events *e, const char *line, size_t len);
 
 /* Returns the series of a sample with this header, and sets its value. */

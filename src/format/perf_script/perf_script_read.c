@@ -1,3 +1,4 @@
+/* Reads samples line by line, and adds up equal ones. */
 #include "format/perf_script/perf_script.h"
 
 #include "base/arena.h"
@@ -95,7 +96,7 @@ static uint32_t perf_find_token(struct perf_frames *f, struct perf_text text, bo
 static uint32_t perf_token(struct perf_frames *f, struct perf_text text, bool is_high)
 {
 	if (text.len > PERF_SCRIPT_CACHED_LINE) {
-		/* The text is not kept, and its length makes the token unique. */
+		/* The text is not retained, and its length makes the token unique. */
 		struct perf_token t = perf_new_token(f, text, is_high);
 		t.len = UINT32_MAX;
 		vec_push(&f->tokens, t);
@@ -358,7 +359,7 @@ static void perf_begin_sample(struct perf_reader *r, const struct perf_header *h
 		perf_frames_add(&r->frames, text, is_high);
 }
 
-/* A frame without a header starts a sample of its own. Without callchains each such line is a
+/* A frame without a header starts a separate sample. Without callchains each such line is a
  * sample; it is then not indented by a tab. */
 static void perf_frame_line(struct perf_reader *r, bool has_tab, struct perf_text text,
 			    bool is_high)
@@ -387,7 +388,7 @@ static bool perf_is_indented(const char *line, size_t len)
 }
 
 /* Without callchains the comm is right-aligned and may look like an address ("  cc1 12 [000] …"),
- * but symbols do not begin with a digit. */
+ * but symbols do not start with a digit. */
 static bool perf_is_frame(const char *line, size_t len, struct perf_text *text, bool *is_high)
 {
 	struct perf_header h;
@@ -481,7 +482,7 @@ int perf_script_read(struct input *in, struct sink *sink, struct err *err)
 		perf_end_sample(&r);
 	if (rc == 0 && r.samples == 0)
 		rc = err_set(err, EBADMSG,
-			     "%s: none of %llu lines begins a sample of perf script "
+			     "%s: none of %llu lines starts a perf script sample "
 			     "(\"comm 12 [000] 34.567890: cycles:\")",
 			     input_name(in), (unsigned long long)r.lines);
 	if (rc == 0) {

@@ -1,3 +1,4 @@
+/* Writes samples in time order, with frames as perf prints them. */
 #include "format/perf_script/perf_script.h"
 
 #include "base/escape.h"
@@ -146,7 +147,7 @@ static int perf_write_stack(struct perf_writer *w, uint32_t stack, struct err *e
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Adds the comm. It must not begin with '#', which starts a comment. */
+/* Adds the comm. It must not start with '#', which starts a comment. */
 static void perf_add_comm(struct buf *b, const struct profile *p, uint32_t labels)
 {
 	const struct label *l = label_find(&p->series, labels, strtab_find(&p->strings, "comm"));

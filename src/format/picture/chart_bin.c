@@ -1,3 +1,4 @@
+/* Writes the flame chart of one thread as a binary tree. */
 #include "base/err.h"
 #include "format/common/tree_bin.h"
 #include "format/picture/flame_chart.h"
@@ -99,7 +100,8 @@ static int write_chart(const struct flame_chart *chart, const struct chart_bin_o
 	int rc = 0;
 	if (chart->lanes.n &&
 	    !chart_lane_boxes(chart, &chart->lanes.v[0], min_ns, CHART_BIN_MAX_BOXES, &boxes))
-		rc = err_set(err, E2BIG, "the chart has more than %d frames: ask for less time",
+		rc = err_set(err, E2BIG,
+			     "the chart has more than %d frames: select a shorter range",
 			     CHART_BIN_MAX_BOXES);
 	if (rc == 0) {
 		make_tree(c, &boxes);

@@ -1,5 +1,5 @@
 /* Converts the frames of a lane to boxes. The open boxes are the path to the last span's node. A
- * box is listed when it begins, so when it ends, everything after it in the list is inside it. */
+ * box is listed when it starts, so when it ends, everything after it in the list is inside it. */
 #include "format/picture/flame_chart.h"
 
 #include "profile/tree/tree.h"

@@ -1,3 +1,4 @@
+/* Writes the flame chart as SVG. */
 #include "assets.h"
 #include "base/escape.h"
 #include "base/fmt.h"
@@ -298,8 +299,7 @@ static void put_notes(const struct chart_picture *pic, struct buf *b)
 	if (pic->boxes.merged) {
 		buf_adds(b, DOT);
 		fmt_count(b, pic->boxes.merged);
-		buf_addf(b, " frames below %.3g px merged: look closer with --time",
-			 pic->min_width_px);
+		buf_addf(b, " frames below %.3g px merged: zoom in with --time", pic->min_width_px);
 	}
 	if (c->placeless) {
 		buf_adds(b, DOT);
@@ -352,7 +352,7 @@ static void put_root(struct chart_picture *pic, uint32_t top)
 	buf_addf(b, " data-icicle=\"\" data-chart=\"%u\">\n", pic->height);
 }
 
-/* Describes the picture for readers who cannot see it. */
+/* Describes the graph for readers who cannot see it. */
 static void put_description(struct chart_picture *pic)
 {
 	struct buf *b = &pic->page.buf, origin = { 0 };

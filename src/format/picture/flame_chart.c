@@ -1,3 +1,4 @@
+/* Builds the spans of each lane. */
 #include "format/picture/flame_chart.h"
 
 #include "format/common/value.h"
@@ -58,7 +59,7 @@ static uint32_t state_root(struct split *s, enum thread_state state)
 	return tree_child(s->to, TREE_ROOT, tree_func_intern(s->to, &f));
 }
 
-/* Creates the wanted nodes; parents come first. */
+/* Creates the wanted nodes; parents are first. */
 static void make_nodes(struct split *s, enum thread_state state)
 {
 	uint32_t *node = s->node[state];
@@ -359,7 +360,7 @@ static int compare_lanes(const void *a, const void *b)
 	return rc ? rc : compare_u64(x->tid, y->tid);
 }
 
-/* Keeps the lanes with the greatest sums, in order. */
+/* Retains the lanes with the greatest sums, in order. */
 static void choose_lanes(struct flame_chart *c, size_t max)
 {
 	c->n_threads = c->lanes.n;

@@ -1,4 +1,4 @@
-/* format/picture/flame_chart.h: the activity of each thread over time, for pictures with time on x.
+/* format/picture/flame_chart.h: the activity of each thread over time, for graphs with time on x.
  *
  *     lane    a thread: its consecutive spans
  *     span    a stack during an interval, from one sample

@@ -1,3 +1,4 @@
+/* Writes the heatmap as SVG. */
 #include "format/picture/svg.h"
 
 #include "assets.h"
@@ -197,7 +198,7 @@ static int picture_write(struct heat_picture *pic, struct err *err)
 	int rc = put_cells(pic, err);
 	buf_addf(b,
 		 "<g class=\"picked\"/>\n<text class=\"line\" x=\"%d\" y=\"%u\">"
-		 "A cell's title says its value and its --time.</text>\n",
+		 "The title of a cell has its value and its --time.</text>\n",
 		 LEFT, bottom + 42);
 	svg_put_script(b, asset_svg_heatmap_js, asset_svg_heatmap_js_len);
 	buf_adds(b, "</svg>\n");

@@ -1,3 +1,4 @@
+/* Lays out the boxes of a tree, and writes the SVG with its script. */
 #include "format/picture/svg.h"
 
 #include "assets.h"
@@ -90,11 +91,11 @@ static int picture_check_size(const struct picture *pic, struct err *err)
 {
 	if (pic->boxes.n <= SVG_MAX_RECTS || pic->opts->force)
 		return 0;
-	err_set(err, E2BIG, "the picture would have %zu rectangles; browsers get slow beyond %d",
+	err_set(err, E2BIG, "the graph would have %zu rectangles; browsers get slow beyond %d",
 		pic->boxes.n, SVG_MAX_RECTS);
 	return err_hint(err,
-			"draw less: --min-width %g, or --focus on a part\n"
-			"or insist: --force",
+			"use --min-width %g, or --focus on a part\n"
+			"or override: --force",
 			pic->min_width_px > 0.25 ? 2 * pic->min_width_px : 0.5);
 }
 
@@ -264,7 +265,7 @@ static uint32_t most_expensive(const struct picture *pic, const uint32_t * not, 
 	return best;
 }
 
-/* Describes the picture for readers who cannot see it: its subject, and its three most expensive
+/* Describes the graph for readers who cannot see it: its subject, and its three most expensive
  * functions. */
 static void put_description(struct picture *pic)
 {
@@ -272,8 +273,8 @@ static void put_description(struct picture *pic)
 	uint32_t most[3];
 	struct buf b = { 0 };
 	buf_addf(&b,
-		 "Flame graph of %s with %zu frames; a frame is a function, as wide as its "
-		 "share of the total, next to the one that called it. Most by itself:",
+		 "Flame graph of %s with %zu frames; a frame is a function, its width is the share "
+		 "of the total, next to its caller. Most self time:",
 		 t->type_name, pic->boxes.n);
 	for (int k = 0; k < 3 && (most[k] = most_expensive(pic, most, k)); k++) {
 		const char *name = strtab_get(&t->strings, t->funcs.v[most[k]].name);
@@ -409,7 +410,7 @@ static int svg_write(struct profile *p, const struct format_write_opts *opts, st
 const struct format format_svg = {
 	.name = "svg",
 	.summary = "interactive flame graph",
-	.notes = "One file that needs nothing else: a click looks closer, Ctrl-F searches.",
+	.notes = "One file without dependencies: a click zooms, Ctrl-F searches.",
 	.endings = (const char *const[]){ ".svg", NULL },
 	.one_type = true,
 	.write = svg_write,

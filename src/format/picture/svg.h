@@ -1,5 +1,5 @@
 /* format/picture/svg.h: the flame graph as one SVG file including its script (web/svg/flame.js): a
- * static picture anywhere, interactive in a browser, also from file://. It refers to nothing
+ * static graph anywhere, interactive in a browser, also from file://. It refers to nothing
  * outside itself. */
 #ifndef CRESSET_FORMAT_PICTURE_SVG_H
 #define CRESSET_FORMAT_PICTURE_SVG_H
@@ -12,7 +12,7 @@ struct profile;
 
 /* Beyond this browsers take seconds for a click (17 s for 200,000 rectangles in Chromium). More is
  * -E2BIG without opts->force. */
-enum { SVG_MAX_RECTS = 20000 }; /* limit: rectangles in a picture */
+enum { SVG_MAX_RECTS = 20000 }; /* limit: rectangles in a graph */
 
 extern const struct format format_svg;
 
@@ -29,7 +29,7 @@ int svg_write_tree(const struct profile *p, const struct tree *t,
  * picture explains, too. */
 
 /* Merges frames narrower than opts->min_width_px into shades that count them, and more frames if
- * the picture would have more than SVG_MAX_RECTS rectangles, except with opts->force.
+ * the graph would have more than SVG_MAX_RECTS rectangles, except with opts->force.
  * opts->tree.type is the type to draw; opts->type, inverted and icicle are ignored. Every sample
  * must have a time. */
 int chart_svg_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
@@ -44,7 +44,7 @@ int chart_svg_write(struct profile *p, const struct format_write_opts *opts, str
 struct heatmap;
 
 /* Limited by the number of rectangles that browsers handle. */
-enum { HEATMAP_SVG_COLUMNS = 400 }; /* limit: columns of a heatmap as a picture */
+enum { HEATMAP_SVG_COLUMNS = 400 }; /* limit: columns of a heatmap as a graph */
 
 int heatmap_svg_write(const struct profile *p, const struct heatmap *h, struct out *out,
 		      struct err *err);

@@ -1,3 +1,4 @@
+/* Writes the common head, style, legend and script of SVG files. */
 #include "format/picture/svg_page.h"
 
 #include "base/escape.h"

@@ -1,8 +1,8 @@
-/* format/picture/svg_page.h: code shared by the SVG files of pictures (flame graph, flame chart,
+/* format/picture/svg_page.h: code shared by the SVG files of graphs (flame graph, flame chart,
  * heatmap): width, heading, colours and legend, embedded style and script, and writing in pieces.
  * Used only by svg.c, chart_svg.c and heatmap_svg.c.
  *
- * Lengths are in user units (pixels) of the picture without its script; the scripts also know ROW
+ * Lengths are in user units (pixels) of the graph without its script; the scripts also know ROW
  * and PAD. */
 #ifndef CRESSET_FORMAT_PICTURE_SVG_PAGE_H
 #define CRESSET_FORMAT_PICTURE_SVG_PAGE_H
@@ -22,7 +22,7 @@ enum {
 };
 #define SVG_MIN_WIDTH_DEFAULT_PX 0.1
 
-/* Maximum bytes of a name in a picture. */
+/* Maximum bytes of a name in a graph. */
 enum { SVG_MAX_NAME = 1024 };
 
 struct svg_page {
@@ -31,7 +31,7 @@ struct svg_page {
 };
 
 /* Passes on what was written if it is at least at_least bytes, so that memory does not grow with
- * the picture. */
+ * the graph. */
 int svg_flush(struct svg_page *page, size_t at_least, struct err *err);
 
 /* Appends text from a profile, escaped for XML; at most max bytes. */
@@ -46,7 +46,7 @@ struct svg_colors {
 void svg_put_colors(struct buf *b, const struct palette *p, struct svg_colors *colors);
 /* Writes data-light="…": the letters of swatches with light text. */
 void svg_put_light(struct buf *b, const struct palette *p);
-/* Writes the legend and returns its height. Lines wrap at the picture's width, by an estimated text
+/* Writes the legend and returns its height. Lines wrap at the graph's width, by an estimated text
  * width. */
 uint32_t svg_put_legend(struct buf *b, const struct palette *p);
 

@@ -1,3 +1,4 @@
+/* The format's table row. */
 #include "format/pprof/pprof.h"
 
 #include "base/input.h"

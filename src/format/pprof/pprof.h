@@ -4,23 +4,23 @@
  * How the model and the file correspond:
  *
  * - A sample with k values becomes up to k samples of k series with one stack and one label set.
- *   Zeros are dropped; a sample of zeros only keeps its first. The types of one file share a name:
- *   the period type's, else the last sample type's. If the columns are samples/count and
+ *   Zeros are dropped; a sample of zeros only retains its first. The types of one file share a
+ *   name: the period type's, else the last sample type's. If the columns are samples/count and
  *   cpu/nanoseconds, and the second is the first times the period, they are one type {cpu,
  *   samples/count}.
  * - The numeric labels pid, tid and cpu are the columns of that name; other labels belong to the
  *   series.
  * - A location with an address is {mapping, address - start + offset}; in the kernel itself
- *   {mapping, address}. Its kind is kernel if its mapping or its address says so. Without a mapping
- *   it belongs to the mapping pprof_no_mapping(). A location without an address is known by name if
- *   it has one line and its mapping is empty or has a name, which becomes the frame's binary;
- *   otherwise it gets an offset made from its lines (PPROF_NO_ADDRESS). If two locations share an
- *   address but not their names, the second loses its address in the same way.
+ *   {mapping, address}. Its kind is kernel if its mapping or its address reports this. Without a
+ *   mapping it belongs to the mapping pprof_no_mapping(). A location without an address is known by
+ *   name if it has one line and its mapping is empty or has a name, which becomes the frame's
+ *   binary; otherwise it gets an offset made from its lines (PPROF_NO_ADDRESS). If two locations
+ *   share an address but not their names, the second loses its address in the same way.
  * - Frames known by name whose kind the reader would not guess are written under a mapping
  *   "[python]", "[jit]" …, others under one with the name of their binary.
  * - For types with waits (wall, off-cpu, sched-wait), the string labels `state` and `reason` of
  *   each sample repeat, for other programs, what its stack and type say (profile/state.h). A
- *   comment tells our reader to drop them. They are not written if the profile has labels of that
+ *   comment makes our reader drop them. They are not written if the profile has labels of that
  *   name.
  * - Data without a field in profile.proto is stored in comments "cresset: key=value"; the reader
  *   removes them. */

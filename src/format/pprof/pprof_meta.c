@@ -1,3 +1,4 @@
+/* Writes and parses comments with metadata. */
 #include "format/pprof/pprof_meta.h"
 
 #include "base/buf.h"
@@ -41,7 +42,7 @@ static bool meta_number(const char *s, size_t len, uint64_t *out)
 	return strlen(number) == len && parse_u64(number, out) == 0;
 }
 
-/* LOSS_REASONS: there is none of this name. */
+/* LOSS_REASONS: none of this name. */
 static enum loss loss_named(const char *name, size_t len)
 {
 	for (int i = 0; i < LOSS_REASONS; i++)

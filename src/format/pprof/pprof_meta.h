@@ -37,7 +37,7 @@ bool pprof_meta_take(struct sink *sink, const char *text, size_t len, struct ppr
 void pprof_meta_give(const struct profile *p, void (*add)(void *ctx, const struct buf *text),
 		     void *ctx);
 
-/* Same for a column: `guessed` is what the reader would derive by itself. */
+/* Same for a column: `guessed` is what the reader would derive on its own. */
 void pprof_meta_give_column(const struct profile *p, size_t index, const struct pprof_column *real,
 			    const struct pprof_column *guessed,
 			    void (*add)(void *ctx, const struct buf *text), void *ctx);

@@ -1,3 +1,4 @@
+/* Interns locations, functions, mappings and strings of the file. */
 #include "format/pprof/pprof_put.h"
 
 #include "base/escape.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* Assigned ranges are where Linux maps nothing by itself: above programs, below their libraries.
+/* Assigned ranges are where Linux maps nothing on its own: above programs, below their libraries.
  * Those of kernel modules must be in the kernel's half. */
 #define PLACE_FIRST        0x100000000000ull
 #define PLACE_FIRST_KERNEL 0xffff900000000000ull

@@ -29,7 +29,7 @@ struct pprof_put {
 	struct map function_by_name;    /* (name << 32 | file) of frames known only by name */
 	uint32_t empty_string;          /* a second empty string: index 0 means "none" */
 	VEC(struct pprof_place) places; /* by mapping */
-	uint32_t kernel, empty;         /* mappings; MAPPING_NONE if there is none */
+	uint32_t kernel, empty;         /* mappings; MAPPING_NONE if none exists */
 	bool kind_used[FRAME_KINDS];    /* mappings that only state a kind */
 	/* Names (strings) of frames' binaries that are not mappings of the model, and the number of
 	 * the mapping in the file by name. */

@@ -1,3 +1,4 @@
+/* Reads a file into a sink. */
 #include "base/input.h"
 #include "base/mem.h"
 #include "base/pb.h"

@@ -1,3 +1,4 @@
+/* Reads samples: values, labels, links. */
 #include "base/parse.h"
 #include "base/pb.h"
 #include "format/pprof/pprof.h"
@@ -27,7 +28,7 @@ struct list_memo {
 	uint32_t stack;
 };
 
-/* A sample of a batch: the sink finds many stacks at once faster than one by one. */
+/* A sample of a batch: the sink finds many stacks at the same time faster than one by one. */
 struct pending {
 	struct sample sample; /* without series, stack and value */
 	size_t series;        /* index in pprof_samples.series */
@@ -116,8 +117,8 @@ static uint32_t frame_of(struct pprof_samples *s, uint64_t location)
 	return frame;
 }
 
-/* Makes room for n more frames of the current sample, up to one frame above STACK_MAX_DEPTH in
- * total: that one tells the sink to truncate. Returns the end of the room. */
+/* Makes space for n more frames of the current sample, up to one frame above STACK_MAX_DEPTH in
+ * total: that one makes the sink truncate. Returns the end of the space. */
 static const uint32_t *room_for_frames(struct pprof_samples *s, const struct pending *p, size_t n)
 {
 	size_t most = p->first + STACK_MAX_DEPTH + 1;
@@ -393,7 +394,7 @@ static void give_value(struct pprof_samples *s, struct sample *sample, uint32_t 
 	s->n_values++;
 }
 
-/* Gives a sample to the sink. A sample of zeros only keeps its first. */
+/* Gives a sample to the sink. A sample of zeros only retains its first. */
 static void give_sample(struct pprof_samples *s, struct pending *p, const int64_t *values)
 {
 	const uint32_t *series = s->series.v + p->series;

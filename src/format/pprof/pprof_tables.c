@@ -1,3 +1,4 @@
+/* Converts tables of the file to the sink. */
 #include "format/pprof/pprof_tables.h"
 
 #include "base/parse.h"
@@ -139,7 +140,7 @@ static void load_function(struct pprof_tables *t, const struct pprof_entry *e)
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-/* Converts hex to the raw build id; keeps any other text unchanged. */
+/* Converts hex to the raw build id; retains any other text unchanged. */
 static void set_build_id(struct pprof_tables *t, struct mapping *m, uint64_t index)
 {
 	struct cur s = pprof_text(t, index);
@@ -334,7 +335,7 @@ static enum frame_kind location_kind(const struct pprof_tables *t, const struct 
 			  cur_left(&file));
 }
 
-/* Fills in a frame at an address. Returns false if there is no address, or it looks like none. */
+/* Fills in a frame at an address. Returns false if no address exists, or it looks like none. */
 static bool frame_at(struct pprof_tables *t, struct pprof_mapping *m, uint64_t address,
 		     struct frame *out)
 {
@@ -381,7 +382,7 @@ static bool lines_are_identity(const struct pprof_tables *t, const struct frame 
 	       t->outermost->f.start_line == 0 && t->outermost->f.linkage == t->outermost->f.name;
 }
 
-/* Returns whether this frame already has other lines; records the lines if it has none yet. A
+/* Returns whether this frame already has other lines; records the lines if it lacks one yet. A
  * location without lines conflicts with nothing. */
 static bool lines_conflict(struct pprof_tables *t, uint32_t frame)
 {

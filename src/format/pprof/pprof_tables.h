@@ -1,6 +1,6 @@
 /* format/pprof/pprof_tables.h: the tables of a pprof file being read. Strings, mappings and
- * functions go to the sink at once; a location becomes a frame when the first sample needs it (see
- * pprof.h for how). Ids in the file may be any numbers.
+ * functions go to the sink immediately; a location becomes a frame when the first sample needs it
+ * (see pprof.h for how). Ids in the file may be any numbers.
  *
  * A malformed entry leaves a gap and is counted in `skipped`. Nothing here fails. */
 #ifndef CRESSET_FORMAT_PPROF_PPROF_TABLES_H
@@ -103,8 +103,8 @@ struct pprof_column;
 struct pprof_samples;
 struct sink;
 
-/* The caller keeps sink, tables, columns and the file's bytes, and must not change them meanwhile.
- * n_samples: approximate number of samples to come. */
+/* The caller retains sink, tables, columns and the file's bytes, and must not change them in the
+ * meantime. n_samples: approximate number of samples to come. */
 struct pprof_samples *pprof_samples_new(struct sink *sink, struct pprof_tables *tables,
 					const struct pprof_column *columns, size_t n_columns,
 					uint64_t n_samples);

@@ -1,3 +1,4 @@
+/* Writes profiles and differences. */
 #include "base/mem.h"
 
 #include "base/fs.h"
@@ -66,7 +67,7 @@ static bool is_sample_count(const struct profile *p, const struct type *t)
 	return string_is(p, t->sample_type, "samples") && string_is(p, t->unit, "count");
 }
 
-/* Whether CPU time is written beside the samples, as CPU profilers do. */
+/* Whether CPU time is written next to the samples, as CPU profilers do. */
 static bool has_time_column(const struct profile *p, const struct type *t, int64_t period)
 {
 	return period && is_sample_count(p, t) && string_is(p, t->name, "cpu") &&
@@ -250,7 +251,7 @@ static enum thread_state state_of_row(const struct pprof_writer *w, size_t row)
 }
 
 /* Records states. Reasons must become strings now: the file's string table has the size of the
- * profile's when it is begun. */
+ * profile's when it is started. */
 static void note_states(struct pprof_writer *w)
 {
 	for (size_t row = 0; w->with_states && row < w->rows.n; row++) {
@@ -273,7 +274,7 @@ static uint32_t id_string(struct pprof_writer *w, const uint8_t *bytes, size_t n
 	return strtab_put(&w->p->strings, text);
 }
 
-/* Records links before the file's string table is begun, as with reasons. */
+/* Records links before the file's string table is started, as with reasons. */
 static void note_links(struct pprof_writer *w)
 {
 	const struct link_table *t = &w->p->links;

@@ -1,3 +1,4 @@
+/* The format's table row: detection, reader and writer of recordings. */
 #include "format/recording/cresset.h"
 
 #include "base/input.h"
@@ -32,10 +33,9 @@ static int cresset_write(struct profile *p, const struct format_write_opts *opts
 const struct format format_cresset = {
 	.name = "cresset",
 	.summary = "recording with everything in it",
-	.notes = "Grows while it is recorded and is called NAME.tmp until it is complete; after a "
-		 "crash that "
-		 "file opens up to its last commit, as long as NAME.tmp-wal is beside it. It is a "
-		 "SQLite file. It cannot go to standard output.",
+	.notes = "A SQLite file, written as NAME.tmp until it is complete. After a crash NAME.tmp "
+		 "is readable up to its last commit, together with NAME.tmp-wal in the same "
+		 "directory. It cannot be written to standard output.",
 	.endings = cresset_endings,
 	.keeps_drop_frames = true,
 	.detect = cresset_detect,

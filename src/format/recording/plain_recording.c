@@ -1,3 +1,4 @@
+/* Reads recordings of the earlier form, a stream of chunks. */
 #include "format/recording/cresset.h"
 
 #include "base/input.h"

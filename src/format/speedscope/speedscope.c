@@ -1,3 +1,4 @@
+/* Reads the JSON by keys in any order. */
 #include "format/speedscope/speedscope.h"
 
 #include "base/json/json_read.h"
@@ -31,7 +32,7 @@ static bool speedscope_clue(void *ctx, const struct json_value *key, const struc
 }
 
 /* Detects the schema. If it is missing or after the first 64 KiB, detects the format's other keys,
- * provided there are no foreign ones: processed profiles of Firefox have "shared", too. */
+ * provided there are no foreign ones: processed profiles of Firefox have "shared" as well. */
 bool speedscope_detect(const char *head, size_t len)
 {
 	struct speedscope_clues clues = { 0 };

@@ -11,9 +11,9 @@
  * The format is described by https://www.speedscope.app/file-format-schema.json and by
  * src/lib/file-format-spec.ts of its source.
  *
- * Reading: keys may come in any order. Units of time become nanoseconds, "none" a count, "bytes"
+ * Reading: keys may arrive in any order. Units of time become nanoseconds, "none" a count, "bytes"
  * stays. Profiles of the same kind of unit are one type; a profile's name becomes the label "comm".
- * Fractions of counts and bytes are kept by counting in millionths. Equal stacks of sampled
+ * Fractions of counts and bytes are retained by counting in millionths. Equal stacks of sampled
  * profiles are added up. Evented profiles in units of time give a sample for each interval of an
  * unchanged stack, with its start as time. Samples with missing frames, events that do not match
  * and arrays of unequal length are skipped and counted. If the text is truncated, the part before
@@ -37,10 +37,10 @@ enum {
 	SPEEDSCOPE_MAX_CALLS = 1 << 24,
 	/* limit: frames of a sampled stack; longer ones are skipped */
 	SPEEDSCOPE_MAX_FRAMES = 1 << 20,
-	/* limit: samples of a sampled profile; what follows is skipped */
+	/* limit: samples of a sampled profile; further ones are skipped */
 	SPEEDSCOPE_MAX_SAMPLES = 1 << 27,
 	SPEEDSCOPE_MAX_TIMED = 1 << 24, /* limit: intervals of a file that keep their time */
-	/* limit: frames open at once in events; what is deeper is one frame */
+	/* limit: frames open at one time in events; deeper ones are one frame */
 	SPEEDSCOPE_MAX_OPEN = 2048,
 };
 

@@ -1,3 +1,4 @@
+/* Collects stacks and values until the frames are known. */
 #include "format/speedscope/speedscope_calls.h"
 
 #include "format/speedscope/speedscope.h"

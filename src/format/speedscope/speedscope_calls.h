@@ -1,5 +1,5 @@
 /* format/speedscope/speedscope_calls.h: the data collected by the speedscope reader. Frames may
- * come last in a file, so until its end stacks are paths in a tree of frame indices, and values
+ * are last in a file, so until its end stacks are paths in a tree of frame indices, and values
  * belong to its nodes. Memory grows with the number of distinct stacks and of intervals in evented
  * profiles.
  *
@@ -29,7 +29,7 @@ int64_t amount_round(struct amount a);
 
 enum quantity { QUANTITY_TIME, QUANTITY_COUNT, QUANTITY_BYTES, QUANTITIES };
 
-/* The origin of samples: what profiles of the file measure, and where. */
+/* The origin of samples: the quantity and place that profiles of the file measure. */
 struct speedscope_source {
 	enum quantity quantity;
 	uint32_t labels, pid, tid;
@@ -114,7 +114,7 @@ struct speedscope_profile { /* zeroed, except for calls */
 	VEC(struct call_sum) sums; /* by call, zero except for those in … */
 	VEC(uint32_t) summed;      /* … here */
 
-	/* Sampled: the array that comes first waits here for the other. */
+	/* Sampled: the array that is first waits here for the other. */
 	VEC(uint32_t) samples; /* calls */
 	VEC(struct amount) weights;
 	bool has_samples, has_weights;

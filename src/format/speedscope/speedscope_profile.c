@@ -1,3 +1,4 @@
+/* Profiles of the file: sampled or evented, units and weights. */
 #include "format/speedscope/speedscope.h"
 #include "format/speedscope/speedscope_calls.h"
 #include "profile/series.h"
@@ -101,7 +102,7 @@ static uint32_t open_call(struct speedscope_profile *p)
 					      : call;
 }
 
-/* Records that the stack was this one from now to end. Once there is no room for more changes,
+/* Records that the stack was this one from now to end. Once there is no space for more changes,
  * values are summed up without their time. */
 static void add_interval(struct speedscope_profile *p, uint32_t call, struct amount end)
 {
@@ -170,7 +171,7 @@ void speedscope_close_frame(struct speedscope_profile *p, uint32_t frame, struct
 /* --- at the end --- */
 
 /* Reads the number after the last `key` in text[0..*len) and truncates the text before the key.
- * Returns false if there is none. */
+ * Returns false if none exists. */
 static bool take_id(const char *text, size_t *len, const char *key, uint32_t *out)
 {
 	enum { DIGITS = 10 };
@@ -296,6 +297,6 @@ enum quantity speedscope_profile_end(struct speedscope_profile *p)
 				p->sums.v[p->summed.v[i]].value.part != 0;
 	}
 	keep_sums(p, source, scale);
-	vec_done(&p->changes); /* may be large, and is not needed any more */
+	vec_done(&p->changes); /* may be large, and is no longer needed */
 	return quantity;
 }

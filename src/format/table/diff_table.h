@@ -17,7 +17,7 @@
  *                    growth_percent (of the older whole), certainty "unknown" | "chance" (the
  *                    interval contains 0) | "likely" | "sure" (also among all compared)
  *
- * CSV (RFC 4180, UTF-8, LF) begins with a line of names:
+ * CSV (RFC 4180, UTF-8, LF) starts with a line of names:
  *
  *     self_old,self_new,self_change,self_low,self_high,self_certainty,total_…,kind,
  *     function,binary,file,match

@@ -306,29 +306,29 @@ void diff_table_summary(const struct diff_table *t, struct buf *b)
 	uint32_t grew = count_self(d, 1, CHANGE_LIKELY), shrank = count_self(d, -1, CHANGE_LIKELY);
 	uint32_t sure = count_self(d, 1, CHANGE_SURE) + count_self(d, -1, CHANGE_SURE);
 	if (d->whole.certainty == CHANGE_UNKNOWN) {
-		buf_adds(b, "How sure this is, cannot be known: a file does not tell how many "
-			    "samples its values are. ");
+		buf_adds(b, "The significance is unknown: a file does not have its number of "
+			    "samples. ");
 		put_whole(t, b);
 		return;
 	}
 	buf_addf(b, "%u function%s grew and %u shrank significantly", grew, grew == 1 ? "" : "s",
 		 shrank);
 	if (grew + shrank)
-		buf_addf(b, ", %u of them for sure", sure);
+		buf_addf(b, ", %u of them with high confidence", sure);
 	buf_adds(b, " (of ");
 	fmt_count(b, d->n_self);
 	buf_addf(b, ", up to %.0f would by chance). ", ceil(d->n_self * (1 - d->confidence)));
 	put_whole(t, b);
 }
 
-/* Says what NO_NAMES rows are. */
+/* States what NO_NAMES rows are. */
 static void put_nameless(const struct diff *d, struct buf *b)
 {
 	uint32_t n = count_matched(d, MATCH_NO_NAMES);
 	if (n)
 		buf_addf(b,
 			 "Functions of %u binar%s are one row each, [no names]: without names they "
-			 "cannot be told apart in two builds (--strict shows them).\n",
+			 "cannot be matched between two builds (--strict shows them).\n",
 			 n, n == 1 ? "y" : "ies");
 }
 

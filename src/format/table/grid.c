@@ -1,3 +1,4 @@
+/* Formats rows as text, CSV or JSON. */
 #include "format/table/grid.h"
 
 #include "base/arena.h"
@@ -124,7 +125,7 @@ static int text_cell(struct grid *g, const struct cell *c, struct grid_column *c
 	column->width = width > column->width ? width : column->width;
 	column->is_text |= c->kind == CELL_TEXT || c->kind == CELL_BLOB;
 	if (g->arena.total + g->b.len > GRID_MAX_BYTES) {
-		err_set(err, E2BIG, "the answer is too large for a table of text");
+		err_set(err, E2BIG, "the result is too large for a text table");
 		return err_hint(err, "--format csv and --format json write any");
 	}
 	vec_push(&g->cells, (const char *)arena_dup(&g->arena, g->b.data, g->b.len));

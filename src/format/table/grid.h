@@ -6,7 +6,7 @@
  *
  * Numbers are printed unchanged, blobs as hexadecimal digits. NULL is `NULL` in text, empty in CSV,
  * null in JSON. CSV and JSON are written row by row. Text columns are as wide as their content, so
- * text keeps all rows until the end. */
+ * text retains all rows until the end. */
 #ifndef CRESSET_FORMAT_TABLE_GRID_H
 #define CRESSET_FORMAT_TABLE_GRID_H
 
@@ -20,7 +20,7 @@ struct cell;
 struct out;
 
 enum grid_format { GRID_TEXT, GRID_CSV, GRID_JSON };
-enum { GRID_MAX_BYTES = 256 << 20 }; /* limit: rows of an answer as a table of text */
+enum { GRID_MAX_BYTES = 256 << 20 }; /* limit: rows of a response as a table of text */
 
 struct grid_opts {
 	enum grid_format format;

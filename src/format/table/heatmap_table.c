@@ -1,3 +1,4 @@
+/* The heatmap as text and JSON. */
 #include "base/escape.h"
 #include "base/json/json.h"
 #include "format/common/columns.h"

@@ -1,3 +1,4 @@
+/* Parts shared by the writers of tables. */
 #include "format/table/table.h"
 
 #include "base/fs.h"
@@ -94,7 +95,7 @@ static int csv_write(struct profile *p, const struct format_write_opts *opts, st
 const struct format format_text = {
 	.name = "text",
 	.summary = "table of the top functions",
-	.notes = "What report prints.",
+	.notes = "The output of report.",
 	.one_type = true,
 	.write = text_write,
 };
@@ -102,7 +103,7 @@ const struct format format_text = {
 const struct format format_json = {
 	.name = "json",
 	.summary = "every function and the call tree",
-	.notes = "What report --json prints.",
+	.notes = "The output of report --json.",
 	.endings = (const char *const[]){ ".json", NULL },
 	.one_type = true,
 	.write = json_write,
@@ -111,7 +112,7 @@ const struct format format_json = {
 const struct format format_csv = {
 	.name = "csv",
 	.summary = "every function",
-	.notes = "What report --csv prints.",
+	.notes = "The output of report --csv.",
 	.endings = (const char *const[]){ ".csv", NULL },
 	.one_type = true,
 	.write = csv_write,

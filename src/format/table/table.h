@@ -7,7 +7,7 @@
  *     meta       {command, host, kernel, cpus, clock, start (RFC 3339, UTC), duration_ns,
  *                lost_samples, losses {reason: count}}; unknown values are null
  *     type "cpu", unit "samples", scale and scaled_unit (value * scale is in scaled_unit; null
- *     if there is none), samples (rows)
+ *     if none exists), samples (rows)
  *     total      of the selection; unfiltered_total: before focus, ignore and time; truncated: of
  *                truncated stacks; in a difference old_total
  *     negative   {samples, sum, marked}, percent_of: if the profile was a difference already
@@ -26,7 +26,7 @@
  *                frames, names_from [{origin (null: without a name), frames}], remedy}], in frames
  *                of the stacks
  *
- * CSV (RFC 4180, UTF-8, LF) is the innermost part requested, and begins with a line of names:
+ * CSV (RFC 4180, UTF-8, LF) is the innermost part requested, and starts with a line of names:
  *
  *     self_percent,total_percent,self,total,kind,function,binary,file[,old_self,old_total]
  *     depth,total_percent,self,total,kind,function,binary,file[,old_self,old_total]  tree

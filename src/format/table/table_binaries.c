@@ -1,3 +1,4 @@
+/* The table of binaries. */
 #include "format/table/table_rows.h"
 
 #include "base/escape.h"

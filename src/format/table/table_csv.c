@@ -1,3 +1,4 @@
+/* Tables as CSV. */
 #include "base/escape.h"
 #include "format/common/outline.h"
 #include "format/common/value.h"

@@ -1,3 +1,4 @@
+/* Tables as JSON. */
 #include "base/json/json.h"
 #include "base/mem.h"
 #include "format/common/headline.h"

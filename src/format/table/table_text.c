@@ -1,3 +1,4 @@
+/* Tables as text. */
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/utf8.h"
@@ -50,7 +51,7 @@ static void value_cell(struct buf *b, int64_t v, const char *unit)
 
 /* --- head --- */
 
-/* of_input: what the reader of the file left out, cut or scaled; else what its recorder lost. */
+/* of_input: losses of the file's reader; else losses of its recorder. */
 static void losses_text(const struct table *t, bool of_input, struct buf *b)
 {
 	const struct profile_meta *meta = &t->profile->meta;
@@ -66,7 +67,7 @@ static void losses_text(const struct table *t, bool of_input, struct buf *b)
 	}
 }
 
-/* Says that the file was a difference, and of what. */
+/* States that the file was a difference, and of what. */
 static void negative_text(const struct tree *t, struct buf *b)
 {
 	if (!t->n_negative)

@@ -1,3 +1,4 @@
+/* Sums the time of each thread by state. */
 #include "format/threads/thread_account.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* Writes the files of each thread, and the summary. */
 #include "format/threads/thread_files.h"
 
 #include "base/fs.h"

@@ -1,4 +1,4 @@
-/* format/threads/thread_files.h: a directory with a picture, folded stacks and a text for each
+/* format/threads/thread_files.h: a directory with a graph, folded stacks and a text for each
  * thread of a profile, and a summary of all threads.
  *
  *     DIR/thread_TID_ROLE.svg  .folded  _analysis.txt

@@ -1,3 +1,4 @@
+/* The text files: times, states and waits of a thread. */
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/mem.h"

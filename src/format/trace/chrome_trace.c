@@ -1,3 +1,4 @@
+/* Reads the JSON and dispatches events by phase. */
 #include "format/trace/chrome_trace.h"
 
 #include "base/input.h"
@@ -78,7 +79,7 @@ static uint32_t trace_frame(struct sink *s, const struct buf *name)
 }
 
 /* Whether an event sums up others of its name: clang -ftime-trace has "Total Frontend" and so on,
- * on tracks of their own. */
+ * on separate tracks. */
 static bool trace_is_summary(const struct trace_event *e)
 {
 	static const char total[] = "Total ";
@@ -518,10 +519,8 @@ bool chrome_trace_detect(const char *head, size_t len)
 const struct format format_chrome_trace = {
 	.name = "chrome-trace",
 	.summary = "Chrome trace events: DevTools, Perfetto, PyTorch",
-	.notes = "What was recorded without times cannot be written. A moment that was sampled is "
-		 "drawn as the period around it. What ran on GPUs, and how they were by their "
-		 "driver, is beside it, "
-		 "whatever the type.",
+	.notes = "Samples without times cannot be written. A sample is drawn as the period around "
+		 "it. GPU work and driver readings are always included, whatever the type.",
 	.endings = (const char *const[]){ ".trace.json", NULL },
 	.one_type = true,
 	.no_negative = true,

@@ -11,12 +11,12 @@
  *                    (clang -ftime-trace) and are left out
  *     M              process_name and thread_name: labels process and comm
  *     Profile, ProfileChunk, CpuProfile (by name): CPU profiles of V8; see format/v8/v8.h. Type cpu
- *     samples, stackFrames (beside traceEvents): sampled stacks, also of type cpu
+ *     samples, stackFrames (next to traceEvents): sampled stacks, also of type cpu
  *
  * Other events have no durations of a thread (async, flow, instant, counter, object …) and are
  * skipped. A pid or tid that is not a number is the name of the process or thread.
  *
- * Memory: SLICES_EVENT_BYTES per B, E or X, and what the sink keeps of samples.
+ * Memory: SLICES_EVENT_BYTES per B, E or X, and what the sink retains of samples.
  *
  * Written: one type as in a flame chart (format/picture/flame_chart.h), for Perfetto and
  * chrome://tracing: an X event for each box, with the frame's kind as category and its file in

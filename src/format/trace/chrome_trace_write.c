@@ -46,7 +46,7 @@ static int put_counter(const struct format_counter *c, uint32_t pid, int64_t sta
 	return rc;
 }
 
-/* start_wall_ns: start of the trace; each counter begins there with its last earlier value. */
+/* start_wall_ns: start of the trace; each counter starts there with its last earlier value. */
 static int trace_counters_put(const struct format_counters *c, int64_t start_wall_ns,
 			      struct trace_put *put, struct err *err)
 {
@@ -274,7 +274,7 @@ static bool is_of_gpu(const struct profile *p, uint32_t type)
 	return strncmp(profile_str(p, p->series.types.v[type].name), "gpu-", strlen("gpu-")) == 0;
 }
 
-/* Unless another type is requested, threads are shown beside GPUs, using the type that covers most
+/* Unless another type is requested, threads are shown next to GPUs, using the type that covers most
  * of their time. */
 static uint32_t threads_type(const struct profile *p)
 {

@@ -1,3 +1,4 @@
+/* Nests slices of a thread, and cuts overlaps. */
 #include "format/trace/trace_event.h"
 
 #include "profile/sink.h"
@@ -19,7 +20,7 @@ void slices_done(struct slices *s)
 	vec_done(&s->events);
 }
 
-/* Sorts by time; at equal times ends precede begins, and longer slices precede shorter ones. */
+/* Sorts by time; at equal times ends precede starts, and longer slices precede shorter ones. */
 static int slice_cmp(const void *a, const void *b)
 {
 	const struct slice_event *x = a, *y = b;
@@ -47,7 +48,7 @@ static bool pair_fits(const struct slice_pairs *p, size_t i, const struct slice_
 	return end->frame == SLICES_NO_NAME || end->frame == p->events[p->open.v[i]].frame;
 }
 
-/* Those inside that are still open may have an end of their own. */
+/* Those inside that are still open may have a separate end. */
 static void pair_end(struct slice_pairs *p, const struct slice_event *end)
 {
 	for (size_t i = p->open.n; i > 0 && i + SLICES_MATCH > p->open.n; i--) {
@@ -63,7 +64,7 @@ static void pair_end(struct slice_pairs *p, const struct slice_event *end)
 	p->skipped++;
 }
 
-/* Handles events from..to, which have the same time: ends, then begins. */
+/* Handles events from..to, which have the same time: ends, then starts. */
 static void pair_moment(struct slice_pairs *p, size_t from, size_t to)
 {
 	size_t end = from, begin = from;
@@ -149,7 +150,7 @@ static void slicer_advance(struct slicer *z, int64_t now_ns)
 		slicer_pop(z, z->open.v[z->open.n - 1].end_ns);
 }
 
-/* Whether a slice that would end at end_ns, after the innermost one, follows it and only begins too
+/* Whether a slice that would end at end_ns, after the innermost one, follows it and only starts too
  * early: more of it is behind the end of the other than before. */
 static bool slicer_follows(const struct slicer *z, int64_t ts_ns, int64_t end_ns)
 {

@@ -1,3 +1,4 @@
+/* Parses the fields of one event. */
 #include "format/trace/trace_event.h"
 
 #include "base/hash.h"
@@ -100,8 +101,8 @@ enum trace_part { TRACE_ARGS, TRACE_DATA, TRACE_CPU_PROFILE };
 static int trace_read_part(struct trace_event *e, enum trace_part part, struct json_reader *r,
 			   struct sink *sink, struct err *err);
 
-/* Only these members of args.data identify a profile: other events, too, have members called nodes
- * and samples. */
+/* Only these members of args.data identify a profile: other events as well, have members called
+ * nodes and samples. */
 static bool trace_is_profile_data(const struct json_value *key)
 {
 	return json_is(key, "timeDeltas") || json_is(key, "startTime") || json_is(key, "endTime");

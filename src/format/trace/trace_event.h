@@ -33,7 +33,7 @@ struct trace_event {
 	uint64_t category;         /* … that also have the same of these: a hash */
 	struct buf args_name;      /* args.name */
 	bool has_count, has_avg;   /* args.count, args["avg ms"] */
-	struct v8_profile profile; /* args.data.cpuProfile and the members beside it */
+	struct v8_profile profile; /* args.data.cpuProfile and the members next to it */
 	uint64_t stack_frame;      /* sf */
 	uint32_t weight;
 };
@@ -90,7 +90,7 @@ struct sample;
 
 /* What was not read as it is in the file. */
 struct slices_left {
-	uint64_t skipped; /* ends without a begin, begins without an end inside another slice */
+	uint64_t skipped; /* ends without a start, starts without an end inside another slice */
 	uint64_t cut;     /* slices that overlap another one */
 	int64_t cut_ns;
 };
@@ -120,7 +120,7 @@ struct slices { /* zeroed = empty */
 
 void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame);
 
-/* Gives one sample per slice with self time: its stack, begin and self time; `like` supplies the
+/* Gives one sample per slice with self time: its stack, start and self time; `like` supplies the
  * other fields. Returns the number of samples; adds to *left. s is empty afterwards. */
 uint64_t slices_give(struct slices *s, struct sink *sink, const struct sample *like,
 		     struct slices_left *left);

@@ -1,3 +1,4 @@
+/* Assigns GPU work to tracks, and finds its launches. */
 #include "format/trace/trace_gpu.h"
 
 #include "base/hash.h"
@@ -70,7 +71,7 @@ static bool same_lane(const void *ctx, uint32_t i)
 	return l->device == w->lane.device && l->pid == w->lane.pid && l->stream == w->lane.stream;
 }
 
-/* Returns UINT32_MAX if there is no room for another lane. */
+/* Returns UINT32_MAX if there is no space for another lane. */
 static uint32_t lane_of(struct gpu_build *b, uint32_t row, uint32_t gpu)
 {
 	uint32_t set = set_of(b->p, row);
@@ -261,7 +262,7 @@ static int64_t end_of(const struct profile *p, uint32_t row)
 	return sum_add(p->samples.time_ns[row], sample_length_ns(&p->samples, row));
 }
 
-/* Compares labels, thread, then the time the work began. */
+/* Compares labels, thread, then the time the work started. */
 static int compare_work(const struct profile *p, uint32_t set, uint32_t tid, int64_t at_ns,
 			uint32_t row)
 {

@@ -3,10 +3,10 @@
  *
  *     lane     a stream of a device and a process (stream numbers belong to a process). Overlapping
  *              slices, such as kernels of a graph, go to further lanes, up to TRACE_GPU_OVERLAPS;
- *              those that fit in none are counted
+ *              the ones that fit in none are counted
  *     slice    a kernel, a copy, a set
  *     launch   the time at which a CPU thread launched a slice: a sample of gpu-queue of the same
- *              thread and labels that ends when the slice begins
+ *              thread and labels that ends when the slice starts
  *
  * If a lane has more than TRACE_LANE_BOXES slices, the shortest are merged with their neighbours
  * and have no arrow. Times are relative to the start of the profile. */
@@ -36,7 +36,7 @@ struct trace_track {
 void trace_put_init(struct trace_put *put, struct out *out);
 void trace_put_done(struct trace_put *put);
 
-/* Begins an object; json_end ends it. */
+/* Starts an object; json_end ends it. */
 void trace_put_begin(struct trace_put *put, const char *phase, struct trace_track track);
 /* Writes a time in ns as µs with decimals. */
 void trace_put_time(struct trace_put *put, const char *key, int64_t ns);
@@ -54,7 +54,7 @@ int trace_put_flush(struct trace_put *put, size_t keep, struct err *err);
 struct tree_opts;
 
 enum {
-	TRACE_GPU_OVERLAPS = 8,   /* limit: tracks for works of a GPU stream that run at once */
+	TRACE_GPU_OVERLAPS = 8,   /* limit: tracks for works of a GPU stream that run at one time */
 	TRACE_GPU_PID = 10000000, /* of the first device: larger than any pid */
 	TRACE_GPU_LAUNCH_NS =
 		1000, /* length of a launch's box, if nothing else of its thread is there */
@@ -111,8 +111,8 @@ struct trace_thread {
 	const struct chart_lane *lane;
 };
 /* Writes launches of a thread before until_ns. *at is the next one; trace_gpu_first returns the
- * first. Each launch begins an arrow. If the track is empty there the launch is drawn as a box,
- * else the arrow begins at the existing box. */
+ * first. Each launch starts an arrow. If the track is empty there the launch is drawn as a box,
+ * else the arrow starts at the existing box. */
 size_t trace_gpu_first(const struct trace_gpu *g, uint32_t pid, uint32_t tid);
 void trace_gpu_put_launches(struct trace_gpu *g, size_t *at, const struct trace_thread *thread,
 			    int64_t until_ns, struct trace_put *put);

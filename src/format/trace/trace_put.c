@@ -1,3 +1,4 @@
+/* Writes events, with numbers in microseconds. */
 #include "format/trace/trace_gpu.h"
 
 #include "base/fs.h"

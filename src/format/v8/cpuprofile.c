@@ -1,3 +1,4 @@
+/* Reads .cpuprofile files. */
 #include "base/input.h"
 #include "base/json/json_read.h"
 #include "format/v8/v8.h"

@@ -1,3 +1,4 @@
+/* Converts call nodes to stacks, and samples to values. */
 #include "format/v8/v8.h"
 
 #include "base/decimal.h"
@@ -69,7 +70,7 @@ uint32_t v8_frame(struct sink *sink, const char *name, size_t name_len, const ch
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* A node being read; its members come in any order. */
+/* A node being read; its members arrive in any order. */
 struct v8_draft {
 	uint64_t id, parent;
 	bool has_id, has_parent;

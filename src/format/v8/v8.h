@@ -1,5 +1,5 @@
 /* format/v8/v8.h: CPU profiles of V8: a tree of call nodes and samples that refer to them. A
- * .cpuprofile file is one; in Chrome's traces they come in pieces. Both readers fill a struct
+ * .cpuprofile file is one; in Chrome's traces they arrive in pieces. Both readers fill a struct
  * v8_profile and pass it to the sink at the end.
  *
  * The JSON object (v8.dev's Profiler domain of the DevTools protocol, "Profile"):

@@ -1,3 +1,4 @@
+/* Reads the ELF sections: functions, lines and inlined calls. */
 #include "gpu/code/cubin.h"
 
 #include "base/search.h"
@@ -164,7 +165,7 @@ static void add_function(struct cubin *c, const Elf64_Sym *sym, char *name)
 	vec_push(&c->functions, f);
 }
 
-/* If two begin at the same place, the larger one contains the other. */
+/* If two start at the same place, the larger one contains the other. */
 static int function_compare(const void *a, const void *b)
 {
 	const struct cubin_function *x = a, *y = b;
@@ -299,7 +300,7 @@ bool cubin_find(const struct cubin *c, const char *linkage, uint32_t *text)
 
 /* --- lookup ----------------------------------------------------------------------------------- */
 
-/* Returns the last function that begins at or before the offset and covers it: the innermost. The
+/* Returns the last function that starts at or before the offset and covers it: the innermost. The
  * compiler nests functions at most once; anything else is skipped. */
 static const struct cubin_function *function_at(const struct cubin *c, const struct text *t,
 						uint64_t offset)

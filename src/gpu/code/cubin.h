@@ -2,7 +2,7 @@
  * an offset of a kernel.
  *
  *     .text._Z5saxpyPfi       a kernel, or a device function compiled separately; addresses all
- *                             begin at 0
+ *                             start at 0
  *     .symtab                 "_Z5saxpyPfi" (STO_CUDA_ENTRY: a kernel), "$_Z5saxpyPfi$_Z5heavyf" (a
  *                             device function in its text)
  *     .debug_line             DWARF 2; .rela.debug_line assigns sequences to texts
@@ -74,12 +74,12 @@ uint64_t cubin_skipped(const struct cubin *c);
 /* Texts in the order of the file, functions by text and start. Valid until cubin_close. */
 const struct cubin_text *cubin_texts(const struct cubin *c, uint32_t *n);
 const struct cubin_function *cubin_functions(const struct cubin *c, uint32_t *n);
-/* Finds the text with a mangled name. Returns false if there is none. */
+/* Finds the text with a mangled name. Returns false if none exists. */
 bool cubin_find(const struct cubin *c, const char *linkage, uint32_t *text);
 
 /* Finds the frames at an offset of a text, innermost first: functions inlined into each other, then
  * the function that contains the code, then (for a device function within a kernel's text) the
- * kernel. Stores at most max frames, without the outermost. Returns 0 if there is no such place.
+ * kernel. Stores at most max frames, without the outermost. Returns 0 if no such place exists.
  * Strings are valid until cubin_close. */
 uint32_t cubin_lookup(struct cubin *c, uint32_t text, uint64_t offset, struct cubin_frame *out,
 		      uint32_t max);
@@ -124,7 +124,7 @@ typedef void cubin_layer_fn(void *ctx, enum frame_kind kind, const char *name, c
 			    uint32_t line);
 
 /* Calls fn for each known layer among those requested (bits of enum cubin_layer). stall: a name, or
- * NULL. Returns the number of layers: 0 if there is no such place. */
+ * NULL. Returns the number of layers: 0 if no such place exists. */
 uint32_t cubin_layers(struct cubin *c, uint32_t text, uint64_t offset, const char *stall,
 		      unsigned layers, cubin_layer_fn *fn, void *ctx);
 

@@ -1,3 +1,4 @@
+/* The chain of inlined calls of an instruction. */
 #include "gpu/code/cubin.h"
 
 #include "base/buf.h"

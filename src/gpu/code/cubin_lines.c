@@ -1,3 +1,4 @@
+/* Reads the line program of a cubin. */
 #include "gpu/code/cubin_lines.h"
 
 #include "base/search.h"
@@ -18,7 +19,7 @@ enum {
 
 struct relocation_table {
 	uint64_t offset, n; /* in the file */
-	size_t size;        /* of an entry: Elf64_Rel and Elf64_Rela begin the same way */
+	size_t size;        /* of an entry: Elf64_Rel and Elf64_Rela start the same way */
 };
 
 /* A relocation gives the start of a sequence, in the bytes after DW_LNE_set_address. If it has no
@@ -84,7 +85,7 @@ static void add_table(struct cubin_lines *l, uint64_t offset, const struct elf_l
 	vec_push(&l->tables, t);
 }
 
-/* Of rows at one address the last counts, but an end sorts before a beginning. */
+/* Of rows at one address the last counts, but an end sorts before a start. */
 static int row_compare(const void *a, const void *b)
 {
 	const struct cubin_line_row *x = a, *y = b;

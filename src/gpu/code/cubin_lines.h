@@ -35,7 +35,7 @@ struct cubin_lines { /* zeroed = none */
 	uint64_t skipped;
 };
 
-/* Finds the address of symbol `index` of the file's symbol table. Returns false if it has none. */
+/* Finds the address of symbol `index` of the file's symbol table. Returns false if it lacks one. */
 typedef bool cubin_symbol_fn(void *ctx, uint32_t index, uint64_t *addr);
 
 /* Reads all of .debug_line; without it there are no lines. f must stay until cubin_lines_done. */
@@ -43,7 +43,7 @@ void cubin_lines_read(struct cubin_lines *l, const struct elf_file *f,
 		      const struct elf_layout *layout, cubin_symbol_fn *symbol, void *ctx);
 void cubin_lines_done(struct cubin_lines *l);
 
-/* Finds the row at addr. Returns false if there is none. */
+/* Finds the row at addr. Returns false if none exists. */
 bool cubin_lines_find(const struct cubin_lines *l, uint64_t addr, struct cubin_line_row *out);
 
 /* Reads a row. *name: the linkage name of its function if that was inlined, else NULL. If it was

@@ -1,3 +1,4 @@
+/* Names of the functions of a cubin. */
 #include "gpu/code/cubin.h"
 
 #include <elf.h>

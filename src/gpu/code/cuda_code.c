@@ -1,3 +1,4 @@
+/* NVIDIA's device code as a row of device_code_kinds[]. */
 #include "gpu/code/cubin.h"
 #include "gpu/code/device_code.h"
 
@@ -41,7 +42,7 @@ static bool equals(const char *name, const char *s, size_t len)
 
 /* Turns CUPTI's name of a stall reason
  * ("smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued") into words ("memory (long
- * scoreboard)"). An unknown one keeps the part after the common prefix, with blanks, truncated.
+ * scoreboard)"). An unknown one retains the part after the common prefix, with blanks, truncated.
  * *not_issued: the cycle was one in which no other warp of the scheduler issued, either: such a
  * stall cost time, another may have been hidden. */
 static const char *cuda_stall_name(const char *cupti, char text[DEVICE_STALL_MAX], bool *not_issued)

@@ -1,3 +1,4 @@
+/* Files with NVIDIA's device code as a row of device_file_kinds[]. */
 #include "gpu/code/cubin.h"
 #include "gpu/code/device_file.h"
 #include "gpu/code/fatbin.h"

@@ -33,7 +33,7 @@
 #define RECT_WAIT      .what = GPU_COPY | GPU_WAIT, .bytes = GPU_BYTES_PRODUCT, .a = 4, .b = 5
 #define RECT           .what = GPU_COPY, .bytes = GPU_BYTES_PRODUCT, .a = 4, .b = 5
 
-/* The most important ones come first. */
+/* The most important ones are first. */
 static const struct gpu_probe driver_probes[] = {
 	BOTH(cuLaunchKernel, LAUNCH)
 	BOTH(cuLaunchKernelEx, LAUNCH)

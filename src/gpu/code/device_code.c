@@ -1,3 +1,4 @@
+/* The table of code kinds, and calls through it. */
 #include "gpu/code/device_code.h"
 
 #include "base/mem.h"

@@ -44,7 +44,7 @@ extern const struct device_code_kind cuda_code;
 
 struct device_code;
 
-/* Takes the image, which comes from malloc, and frees it with the code, or at once on an error:
+/* Takes the image, which comes from malloc, and frees it with the code, or immediately on an error:
  * -ENOEXEC, -ENODATA, -E2BIG. */
 int device_code_open(void *image, size_t size, struct device_code **out, struct err *err);
 void device_code_close(struct device_code *c); /* NULL is fine */

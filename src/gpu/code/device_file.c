@@ -1,3 +1,4 @@
+/* The table of file kinds, and calls through it. */
 #include "gpu/code/device_file.h"
 
 #include "base/mem.h"

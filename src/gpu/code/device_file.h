@@ -18,7 +18,7 @@ typedef void device_function_fn(void *ctx, const char *name, uint64_t size);
 struct device_file_kind {
 	const char *vendor;
 	/* "NAME=value" in a program's environment with which it runs newly compiled code instead of
-	 * the file's; NULL: there is none. */
+	 * the file's; NULL: none. */
 	const char *bypass;
 	int (*open)(int fd, void **out, struct err *err);
 	void (*close)(void *file);
@@ -48,7 +48,7 @@ uint64_t device_file_skipped(const struct device_file *f);
 /* Returns the numbers of the images that a device of this model would run, to be freed; all images
  * if the model is unknown. */
 uint32_t *device_file_choose(const struct device_file *f, uint32_t model, uint32_t *n);
-/* Unpacks an image for device_code_open; *out is to be freed. */
+/* Unpacks an image for device_code_open; *out must be freed. */
 int device_file_unpack(const struct device_file *f, uint32_t image, void **out, size_t *size,
 		       struct err *err);
 /* Calls fn for each function of an unpacked image. Returns false if it is not an image of code. */

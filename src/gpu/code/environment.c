@@ -1,3 +1,4 @@
+/* Reads /proc/PID/environ up to a limit, and finds a variable. */
 #include "gpu/code/environment.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Walks containers and entries, and decompresses images. */
 #include "gpu/code/fatbin.h"
 
 #include "base/mem.h"
@@ -249,7 +250,7 @@ static bool unpack(const struct fatbin_image *i, const void *packed, void *out)
 int fatbin_unpack(const struct fatbin *f, uint32_t image, void **out, struct err *err)
 {
 	if (image >= f->images.n)
-		return err_set(err, EINVAL, "there is no such image");
+		return err_set(err, EINVAL, "no such image");
 	const struct fatbin_image *i = &f->images.v[image];
 	void *bytes = xmalloc(i->size), *packed = NULL;
 	bool is_good;

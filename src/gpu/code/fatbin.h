@@ -59,10 +59,10 @@ uint64_t fatbin_skipped(const struct fatbin *f);
 
 /* Returns the cubins that a device of this kind runs: from each container those of the highest sm
  * that it supports, which has the same first digits and is not above the device's. sm 0: all
- * cubins. The result has the numbers of images, in order, and is to be freed. */
+ * cubins. The result has the numbers of images, in order, and must be freed. */
 uint32_t *fatbin_choose(const struct fatbin *f, uint32_t sm, uint32_t *n);
 
-/* Unpacks an image: *out is to be freed, and has the image's size. Returns -EBADMSG if it is
+/* Unpacks an image: *out must be freed, and has the image's size. Returns -EBADMSG if it is
  * broken, -E2BIG past a limit. */
 int fatbin_unpack(const struct fatbin *f, uint32_t image, void **out, struct err *err);
 

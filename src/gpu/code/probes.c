@@ -1,3 +1,4 @@
+/* Finds the probed functions of a file by symbol, and chooses their offsets. */
 #include "gpu/code/probes.h"
 
 #include "attach/prologue.h"
@@ -111,7 +112,7 @@ static bool find_in(const uint8_t *notes, size_t n, const char *name, uint64_t m
 	return false;
 }
 
-/* name: "provider:name". Returns false if there is none, or its arguments are elsewhere. */
+/* name: "provider:name". Returns false if none exists, or its arguments are elsewhere. */
 static bool code_probe_find(const struct elf_file *f, const char *name, struct code_probe *out)
 {
 	GElf_Shdr notes, base;

@@ -1,6 +1,6 @@
 /* gpu/code/probes.h: the library functions that show what a program does with its GPU, and their
  * places in a given file of such a library. Users of this module know no vendor: each vendor has
- * its rows in a file of its own. */
+ * its rows in a separate file. */
 #ifndef CRESSET_GPU_CODE_PROBES_H
 #define CRESSET_GPU_CODE_PROBES_H
 

@@ -1,3 +1,4 @@
+/* Looks up an opcode in sass_table.c. */
 #include "gpu/code/sass.h"
 
 #include "base/search.h"

@@ -1,4 +1,4 @@
-/* Made by tools/sass-table, which says where the facts come from. */
+/* Made by tools/sass-table, which reports where the facts come from. */
 #include "gpu/code/sass.h"
 
 const struct sass_row sass_rows[] = {

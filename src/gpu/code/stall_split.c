@@ -1,3 +1,4 @@
+/* Splits samples among the launching stacks. */
 #include "gpu/code/stall_split.h"
 
 #include "base/mem.h"

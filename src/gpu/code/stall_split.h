@@ -1,10 +1,10 @@
 /* gpu/code/stall_split.h: splits the samples in a function that ran on a device among the stacks
  * that launched it.
  *
- * The device tells what was sampled, but not in which launch. A stack gets the share p that its
+ * The device shows what was sampled, but not in which launch. A stack gets the share p that its
  * launches had of the function's run time. Rows (an instruction and a reason) are split one after
- * another by the largest remainder, and the rounding error so far is carried along: each row keeps
- * its sum, and over all rows each stack has n·p to within 2.
+ * another by the largest remainder, and the rounding error so far is carried along: each row
+ * retains its sum, and over all rows each stack has n·p to within 2.
  *
  * If a function stalls the same way for all callers, the number of its n samples in a stack is
  * binomial. p may itself be an estimate: with its standard error s, the true number lies within

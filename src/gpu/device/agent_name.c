@@ -1,3 +1,4 @@
+/* Compares CRESSET_AGENT of a process with the agent's. */
 #include "gpu/device/agent_name.h"
 
 #include "gpu/code/environment.h"

@@ -1,3 +1,4 @@
+/* The table of vendors, and calls through it. */
 #include "gpu/device/backend.h"
 
 #include "gpu/device/nvidia.h"
@@ -5,7 +6,7 @@
 
 #include <string.h>
 
-/* A script replaces the machine's devices, so it comes first: gpu/device/watch.h takes the first
+/* A script replaces the machine's devices, so it is first: gpu/device/watch.h takes the first
  * backend that opens. */
 const struct gpu_backend *const gpu_backends[] = { &gpu_scripted, &gpu_nvidia, NULL };
 

@@ -6,9 +6,9 @@
  *     metrics    reads their state and the processes that use them    repeatedly
  *     close
  *
- * A driver's answers are not trusted: counts are bounded, texts are terminated and have no control
- * characters, impossible numbers are left out and counted. Any of these calls may block in the
- * driver for any time: they run in a thread of their own (gpu/device/watch.h). */
+ * A driver's responses are not trusted: counts are bounded, texts are terminated and have no
+ * control characters, impossible numbers are left out and counted. Any of these calls may block in
+ * the driver for any time: they run in a separate thread (gpu/device/watch.h). */
 #ifndef CRESSET_GPU_DEVICE_BACKEND_H
 #define CRESSET_GPU_DEVICE_BACKEND_H
 
@@ -39,14 +39,14 @@ struct gpu_device {
 	char label[24]; /* "0"; for its instance 1: "0:1" */
 	/* a part of the device with the same number; only its memory is known */
 	bool is_instance;
-	bool is_lost;                                       /* it no longer answers */
+	bool is_lost;                                       /* it no longer responds */
 	uint32_t index;                                     /* in the vendor's order */
 	char uuid[GPU_TEXT], name[GPU_TEXT], bus[GPU_TEXT]; /* "": unknown */
 	uint64_t memory_bytes;                              /* 0: unknown */
 };
 struct gpu_machine { /* zeroed = none */
 	VEC(struct gpu_device) devices;
-	uint32_t left_out; /* devices beyond GPU_MAX_DEVICES, or that gave no answer */
+	uint32_t left_out; /* devices beyond GPU_MAX_DEVICES, or that gave no response */
 	char driver[GPU_TEXT];
 };
 
@@ -68,12 +68,12 @@ struct gpu_process {
 struct gpu_reading { /* zeroed = empty */
 	VEC(struct gpu_point) points;
 	VEC(struct gpu_process) processes;
-	uint64_t implausible; /* impossible answers, left out */
+	uint64_t implausible; /* impossible responses, left out */
 	uint64_t truncated;   /* samples and processes beyond the limits */
 };
 void gpu_reading_done(struct gpu_reading *r);
 
-/* When the current call began, CLOCK_MONOTONIC; 0: none is running. */
+/* When the current call started, CLOCK_MONOTONIC; 0: none is running. */
 typedef _Atomic uint64_t gpu_call;
 
 /* Which users may sample what a GPU executes, and read its counters. */
@@ -87,7 +87,7 @@ struct gpu_session;
 struct gpu_backend {
 	const char *name; /* "nvidia" */
 
-	/* Returns 0 and sets *out; -ENODEV if there is no such GPU here; -EAGAIN if there is one
+	/* Returns 0 and sets *out; -ENODEV if no such GPU exists here; -EAGAIN if there is one
 	 * that does not work now; err has the reason. call stays the caller's and must exist until
 	 * close. */
 	int (*open)(const struct gpu_source *opts, gpu_call *call, struct gpu_session **out,
@@ -104,7 +104,7 @@ struct gpu_backend {
 	/* The driver's setting; may be NULL. */
 	enum gpu_profiling (*profiling)(void);
 };
-/* Returns the backend of that name, NULL if there is none. */
+/* Returns the backend of that name, NULL if none exists. */
 const struct gpu_backend *gpu_backend_of(const char *name);
 
 /* NULL-terminated. */

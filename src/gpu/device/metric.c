@@ -1,3 +1,4 @@
+/* The table of metrics: name, unit and attributes. */
 #include "gpu/device/metric.h"
 
 #include <string.h>

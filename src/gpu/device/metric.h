@@ -1,6 +1,6 @@
 /* gpu/device/metric.h: the metrics of a GPU of any vendor: one row per series of a device.
  *
- * Names follow OpenTelemetry's conventions for hardware (hw.gpu.*), or their style where there is
+ * Names follow OpenTelemetry's conventions for hardware (hw.gpu.*), or their style if there is
  * none, with '_' in place of dots, so that a query needs no quotes. Values are in the unit of the
  * row: shares from 0 to 1, bytes, watts, joules, hertz, degrees Celsius. */
 #ifndef CRESSET_GPU_DEVICE_METRIC_H
@@ -67,7 +67,7 @@ struct gpu_metric_row {
 };
 extern const struct gpu_metric_row gpu_metrics[GPU_METRICS];
 
-/* Returns the metric with this name and label value ("" for none), -1 if there is none. */
+/* Returns the metric with this name and label value ("" for none), -1 if none exists. */
 int gpu_metric_find(const char *name, const char *value);
 
 #endif

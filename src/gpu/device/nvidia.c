@@ -1,3 +1,4 @@
+/* Reads devices and processes through NVML, and converts units. */
 #include "gpu/device/nvidia.h"
 
 #include "base/clock.h"
@@ -46,13 +47,13 @@ static int begin(void *library, gpu_call *call, struct gpu_session **out, struct
 		*out = nvidia_session_new(&api, library, call);
 		return 0;
 	}
-	err_set(err, EAGAIN, "NVIDIA's library is here, but it cannot begin: %s",
+	err_set(err, EAGAIN, "NVIDIA's library is installed but cannot be initialized: %s",
 		nvml_words(result, text));
 	return result == NVML_DRIVER_NOT_LOADED ? -ENODEV : -EAGAIN;
 }
 
-/* Closes the library on failure, as its driver may only come later: it is not kept in memory until
- * then. */
+/* Closes the library on failure, as its driver may only follow later: it is not retained in memory
+ * until then. */
 static int nvidia_open(const struct gpu_source *opts, gpu_call *call, struct gpu_session **out,
 		       struct err *err)
 {
@@ -352,7 +353,7 @@ static void read_errors(struct nvidia_read *r)
 			put_u64(r, metrics[i], n, 1);
 }
 
-/* The number of pages is the size that a list would need: it is asked for with no room. */
+/* The number of pages is the size that a list would need: it is requested with no space. */
 static void read_retired(struct nvidia_read *r)
 {
 	static const enum gpu_metric metrics[] = { [NVML_RETIRED_SINGLE_BIT] =

@@ -28,7 +28,7 @@ struct gpu_session {
 	gpu_call *call;
 	VEC(nvml_device) handles; /* as the machine's devices */
 	VEC(struct nvidia_seen) seen;
-	VEC(struct nvml_process) listed; /* buffers for answers */
+	VEC(struct nvml_process) listed; /* buffers for responses */
 	VEC(struct nvml_process_v1) listed_v1;
 	VEC(struct nvml_process_use) used;
 	VEC(struct nvml_sample) samples;
@@ -52,7 +52,7 @@ struct nvidia_read {
 	((s_)->api.call_ \
 		 ? (atomic_store((s_)->call, clock_mono_ns()), (s_)->api.call_(__VA_ARGS__)) \
 		 : NVML_FUNCTION_NOT_FOUND)
-/* Checks the result of a call for a device: whether there is an answer. A lost device is not read
+/* Checks the result of a call for a device: whether there is a response. A lost device is not read
  * further. */
 bool nvidia_heard(struct nvidia_read *r, int result);
 /* Divides without rounding noise: 70 % are 0.7, and not 0.7000000000000001. */

@@ -9,7 +9,8 @@ enum { ROOM = 64, TRIES = 4 };
 #define PERCENT    0.01
 #define MOST_AHEAD 1000000 /* µs: clocks are not read at the same time */
 
-/* The next size to try: room for the reported number, and for processes that start meanwhile. */
+/* The next size to try: space for the reported number, and for processes that start in the
+ * meantime. */
 static uint32_t next_room(uint32_t room, uint32_t said)
 {
 	uint32_t want = said > room && said < GPU_MAX_PROCESSES ? said + ROOM : 2 * room;

@@ -15,7 +15,7 @@ static const struct kind power = { NVML_SAMPLES_POWER, GPU_POWER, 1e-3, 1e8 };
 static const struct kind gpu = { NVML_SAMPLES_GPU, GPU_UTILIZATION, PERCENT, 100 };
 static const struct kind memory = { NVML_SAMPLES_MEMORY, GPU_MEMORY_CONTROLLER, PERCENT, 100 };
 
-/* Retries with more room if needed. Returns NVML_OK with the number of samples in *n. */
+/* Retries with more space if needed. Returns NVML_OK with the number of samples in *n. */
 static int ask(struct nvidia_read *r, const struct kind *k, uint32_t *type, uint32_t *n)
 {
 	struct gpu_session *s = r->s;

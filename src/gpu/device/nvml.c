@@ -1,3 +1,4 @@
+/* Loads the library and its functions. */
 #include "gpu/device/nvml.h"
 
 #include <errno.h>

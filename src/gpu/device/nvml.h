@@ -44,7 +44,7 @@ enum {
 /* KiB since the driver was loaded, over all links with the scope NVML_ALL_LINKS. */
 enum { NVML_FIELD_NVLINK_TX = 138, NVML_FIELD_NVLINK_RX = 139 };
 #define NVML_ALL_LINKS  UINT32_MAX
-/* The answer for an unknown value. */
+/* The response for an unknown value. */
 #define NVML_UNKNOWN_64 UINT64_MAX
 #define NVML_UNKNOWN_32 UINT32_MAX
 

@@ -1,3 +1,4 @@
+/* Parses the script, and plays its statements by time. */
 #include "gpu/device/scripted.h"
 
 #include "base/clock.h"
@@ -176,7 +177,7 @@ int gpu_script_parse(const char *text, size_t len, struct gpu_script *out, struc
 			line[bytes] = '\0';
 		}
 		if (!fits || !add_line(line, out))
-			return err_set(err, EBADMSG, "line %d of the script is no statement", n);
+			return err_set(err, EBADMSG, "line %d of the script is not a statement", n);
 		text += bytes + 1;
 	}
 	return 0;
@@ -213,7 +214,7 @@ static int scripted_open(const struct gpu_source *opts, gpu_call *call, struct g
 	struct buf text = { 0 };
 
 	if (!opts->script) {
-		err_set(err, ENODEV, "there is no script");
+		err_set(err, ENODEV, "no script");
 		return -ENODEV;
 	}
 	struct gpu_session *s = xcalloc(1, sizeof *s);

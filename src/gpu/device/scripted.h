@@ -1,5 +1,5 @@
 /* gpu/device/scripted.h: GPUs simulated by a text file: for tests, and to see what this machine
- * would show with GPUs. Each line is a statement; a line that begins with '#' is a comment, and an
+ * would show with GPUs. Each line is a statement; a line that starts with '#' is a comment, and an
  * unknown statement is reported with its line number. Readings are counted from 1. A list gives one
  * value per reading, and the last one for all later readings.
  *

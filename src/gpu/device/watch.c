@@ -1,3 +1,4 @@
+/* A thread reads the devices; others copy the latest result. */
 #include "gpu/device/watch.h"
 
 #include "base/clock.h"

@@ -1,8 +1,8 @@
-/* gpu/device/watch.h: the GPUs of this machine, read once a second by a thread of their own.
+/* gpu/device/watch.h: the GPUs of this machine, read once a second by a separate thread.
  *
  * A driver may block for any time: only that thread waits for it. Callers that take readings never
- * wait; when a call has not returned for a second, the state says so. A machine without GPUs is
- * tried again once a minute, as is one whose driver does not work or has lost a device.
+ * wait; when a call has not returned for a second, the state reports this. A machine without GPUs
+ * is tried again once a minute, as is one whose driver does not work or has lost a device.
  *
  *     gpu_watch_start
  *     gpu_watch_take     now and then: the readings since the last call
@@ -53,7 +53,7 @@ void gpu_watch_take(struct gpu_watch *w, struct gpu_machine *machine, struct gpu
 /* Replaces out with the devices only. Returns false if they are not known yet. */
 bool gpu_watch_machine(struct gpu_watch *w, struct gpu_machine *out);
 struct gpu_status gpu_watch_state(struct gpu_watch *w);
-/* Waits for the first answer, at most max_ns. */
+/* Waits for the first response, at most max_ns. */
 void gpu_watch_wait(struct gpu_watch *w, uint64_t max_ns);
 
 #endif

@@ -11,7 +11,7 @@
 static const uint16_t launch_calls_runtime[] = { 211, 214, 430, 431, 269, 270, 272, 311, 312 };
 static const uint16_t launch_calls_driver[] = { 307, 442, 652, 653, 477, 478, 480, 514, 515 };
 
-/* Those that launch a graph. */
+/* The ones that launch a graph. */
 static const uint16_t graph_calls_runtime[] = { 311, 312 };
 static const uint16_t graph_calls_driver[] = { 514, 515 };
 

@@ -52,7 +52,7 @@ static bool is_kept(uint64_t crc)
 	return false;
 }
 
-/* Reserves space for size bytes. Returns 0 if there is none. */
+/* Reserves space for size bytes. Returns 0 if none exists. */
 static uint64_t take_room(size_t size)
 {
 	uint64_t *used = &library.cubins.used, at = __atomic_load_n(used, __ATOMIC_RELAXED), need;
@@ -103,7 +103,7 @@ void cubins_loaded(const void *image, size_t size)
 	__atomic_fetch_sub(&c->keepers, 1, __ATOMIC_RELEASE);
 }
 
-/* No thread can start writing any more. Returns whether those that had are done. */
+/* No thread can still start writing. Returns whether the ones that had are done. */
 static bool is_left_alone(const struct cubins *c)
 {
 	struct timespec one = { .tv_nsec = 1000000 };

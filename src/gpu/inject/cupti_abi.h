@@ -154,7 +154,7 @@ struct cupti_overhead {
 	uint64_t start, end;
 };
 
-/* PC sampling, from the documentation in cupti_pcsampling.h. Each struct begins with its size up to
+/* PC sampling, from the documentation in cupti_pcsampling.h. Each struct starts with its size up to
  * its last member. */
 struct cupti_stall {
 	uint32_t reason, samples;

@@ -62,7 +62,7 @@ static bool wanted(uint64_t now)
 }
 
 /* The shorter of a tick and the rest of the window. A driver that does not yet identify the GPUs is
- * asked often, to get an answer before anything runs there. */
+ * queried often, to get a response before anything runs there. */
 static uint64_t pause_ns(uint64_t now, bool knows_devices)
 {
 	uint64_t until = __atomic_load_n(&ring_control()->deadline_ns, __ATOMIC_RELAXED);

@@ -10,7 +10,7 @@
  *     buffers.c   writes CUPTI's records into the ring
  *     pc_sampling.c   stall sampling: in which contexts, and until when
  *     devices.c   identifies the GPUs
- *     cubins.c    the device code loaded meanwhile, for readers of the samples
+ *     cubins.c    the device code loaded in the meantime, for readers of the samples
  *     memory.c    private pages, and memfds
  *     version.c   its version, as a note in the file
  *
@@ -31,7 +31,7 @@
 struct library {
 	void *ring;  /* NULL: not created yet, released, or a child of fork */
 	void *place; /* address of the ring: a new one gets the same */
-	/* counts the rings created, so that no thread keeps a lane of an earlier ring */
+	/* counts the rings created, so that no thread retains a lane of an earlier ring */
 	uint32_t number;
 	uint32_t in_ring; /* number of buffers being copied into it */
 	int ring_fd;
@@ -63,7 +63,7 @@ struct library {
 };
 extern struct library library __attribute__((visibility("hidden")));
 
-enum { CUBINS_MAX = 1024 }; /* limit: images of device code that a program keeps for the agent */
+enum { CUBINS_MAX = 1024 }; /* limit: images of device code that a program retains for the agent */
 enum { BUFFERS = 16, BUFFER_SIZE = 256 << 10, NAME_SLOTS = 1 << 15 };
 
 static inline struct ring_control *ring_control(void)
@@ -86,7 +86,7 @@ static inline uint64_t monotonic_ns(void)
 }
 uint32_t thread_id(void); /* cached per thread */
 
-/* Returns zeroed pages, NULL if there is no memory. */
+/* Returns zeroed pages, NULL if memory is exhausted. */
 void *map_private(size_t size);
 /* Maps a new memfd of a fixed size, at place or anywhere. Returns NULL, without a descriptor, on
  * failure. */
@@ -141,10 +141,10 @@ bool devices_tell(void);
 void devices_ran(void *ring, uint32_t number);
 
 bool cubins_open(void);
-/* Releases the memory and its descriptor, and forgets what was kept. Returns false, with nothing
- * released, if a thread is writing there. */
+/* Releases the memory and its descriptor, and forgets what was retained. Returns false, with
+ * nothing released, if a thread is writing there. */
 bool cubins_close(void);
-/* Keeps a loaded image and writes its record. */
+/* Retains a loaded image and writes its record. */
 void cubins_loaded(const void *image, size_t size);
 /* Writes records of all images kept. */
 void cubins_announce(void);

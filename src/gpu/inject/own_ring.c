@@ -67,7 +67,7 @@ static void pause_ms(uint32_t ms)
 	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
 }
 
-/* No writer can enter any more. Returns whether those inside have left. */
+/* No further writer can enter. Returns whether those inside have left. */
 static bool is_left_alone(void)
 {
 	for (uint32_t ms = 0; __atomic_load_n(&library.in_ring, __ATOMIC_SEQ_CST); ms++) {
@@ -84,7 +84,7 @@ static struct ring_lane *lanes_of(void *ring)
 	return (struct ring_lane *)((char *)ring + RING_LANES_AT);
 }
 
-/* The descriptor is closed at once: an agent finds the stub by its mapping. */
+/* The descriptor is closed immediately: an agent finds the stub by its mapping. */
 static struct ring_control *make_stub(const struct ring_control *ring)
 {
 	int fd = -1;
@@ -121,7 +121,7 @@ static bool empty_all(void)
 	return true;
 }
 
-/* Sums are since the library was loaded, so they are kept. */
+/* Sums are since the library was loaded, so they are retained. */
 static void carry_over(struct ring_control *to, const struct ring_control *from)
 {
 	struct ring_lane *new = lanes_of(to), *old = lanes_of((void *)from);

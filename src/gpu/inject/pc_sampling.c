@@ -56,7 +56,7 @@ static size_t pcs_bytes(void)
 	return sizeof(struct cupti_pcs) + PCS * PC_BYTES;
 }
 
-/* Allocates room for samples. Returns NULL if there is no memory. */
+/* Allocates space for samples. Returns NULL if memory is exhausted. */
 static struct cupti_pcs *pcs_make(void)
 {
 	struct cupti_pcs *p = map_private(pcs_bytes());
@@ -218,7 +218,7 @@ static void write_config(const struct pc_sampled *c, size_t reasons)
 }
 
 /* Starts sampling in a context. Returns 0, or CUPTI's error code with everything undone. CUPTI
- * answers nothing about a context before Enable. */
+ * returns nothing about a context before Enable. */
 static int pc_switch_on(struct pc_sampled *c)
 {
 	struct cupti_pc_context on = { .size = sizeof on, .context = c->context };
@@ -266,7 +266,7 @@ static bool pc_has_functions(void)
 
 /* --- all contexts ----------------------------------------------------------------------------- */
 
-/* limit CONTEXTS: contexts of a program sampled at once; others launch unsampled */
+/* limit CONTEXTS: contexts of a program sampled at one time; others launch unsampled */
 enum { CONTEXTS = 16, ROUNDS = 64, READER_WAITS = 25 /* of 2 ms */, GOING_WAIT_MS = 200 };
 enum context_state { FREE, TAKEN, SEEN, ON, GOING };
 struct context {

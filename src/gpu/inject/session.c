@@ -12,7 +12,7 @@
 
 /* --- finding CUPTI ---------------------------------------------------------------------------- */
 
-/* The CUPTI that the program has mapped, else the one beside its CUDA runtime, else the one that
+/* The CUPTI that the program has mapped, else the one next to its CUDA runtime, else the one that
  * the dynamic loader finds for the driver's major version. Two major versions in one process end
  * badly, so a mapped one takes precedence. */
 struct mapped {
@@ -62,7 +62,7 @@ static void *open_in(const char *runtime, const char *directory, int major)
 }
 
 /* Directories of the toolkit, and of the Python wheels: nvidia/cuXX/lib has both,
- * nvidia/cuda_runtime/lib is beside nvidia/cuda_cupti. */
+ * nvidia/cuda_runtime/lib is next to nvidia/cuda_cupti. */
 static void *open_beside(const char *runtime)
 {
 	static const char *const directories[] = { "", "../../cuda_cupti/lib/",
@@ -76,8 +76,8 @@ static void *open_beside(const char *runtime)
 	return found;
 }
 
-/* For programs with the runtime linked in: the driver tells its major version, the loader knows the
- * directories. */
+/* For programs with the runtime linked in: the driver reports its major version, the loader knows
+ * the directories. */
 static void *open_for_driver(const char *driver)
 {
 	char name[32];
@@ -232,7 +232,7 @@ static int register_callbacks(void)
 	return 0;
 }
 
-/* Kernels are required. CUPTI may lack other kinds: the window goes on without them. */
+/* Kernels are required. CUPTI may lack other kinds: the window continues without them. */
 static int enable(uint32_t want)
 {
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
@@ -270,7 +270,7 @@ enum ring_part session_open(uint32_t want, uint32_t *code)
 	if (!part && (*code = register_callbacks()))
 		part = RING_PART_CALLBACKS;
 	if (!part) {
-		if (library.muted) /* what was recorded meanwhile */
+		if (library.muted) /* what was recorded in the meantime */
 			library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 		__atomic_store_n(&library.muted, 0, __ATOMIC_RELEASE);
 		switch_callbacks(true, want);

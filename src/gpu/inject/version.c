@@ -17,4 +17,4 @@ static const struct {
 	.version = CRESSET_VERSION,
 };
 
-_Static_assert(sizeof CRESSET_VERSION <= VERSION_NOTE_BYTES, "readers have room for it");
+_Static_assert(sizeof CRESSET_VERSION <= VERSION_NOTE_BYTES, "readers can hold it");

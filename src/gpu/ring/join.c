@@ -1,3 +1,4 @@
+/* Joins GPU work with the stacks of its launches. */
 #include "gpu/ring/join.h"
 
 #include "base/hash.h"

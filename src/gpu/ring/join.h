@@ -52,7 +52,7 @@ struct gpu_share {
 typedef void gpu_share_fn(void *ctx, const struct gpu_share *share);
 
 struct gpu_join *gpu_join_new(const struct gpu_join_opts *opts, gpu_share_fn *fn, void *ctx);
-void gpu_join_free(struct gpu_join *j); /* NULL is fine; what was not flushed is lost */
+void gpu_join_free(struct gpu_join *j); /* NULL is fine; unflushed data is lost */
 
 /* stack: not 0. weight: at least 1. time_ns is passed back with exact shares. */
 void gpu_join_stack(struct gpu_join *j, uint32_t pid, uint32_t correlation, uint32_t stack,
@@ -71,7 +71,7 @@ void gpu_join_finish(struct gpu_join *j, uint64_t now_ns);
 /* Stops waiting and shares out all sums. For the end of each profile. */
 void gpu_join_flush(struct gpu_join *j);
 
-/* Shares out all sums and keeps waiting. */
+/* Shares out all sums and retains waiting. */
 void gpu_join_share(struct gpu_join *j);
 bool gpu_join_waits(const struct gpu_join *j); /* for the stack of some work */
 /* The caller renumbers its stacks: calls to(ctx, stack) for each stack that is remembered, at least
@@ -81,7 +81,7 @@ void gpu_join_rename(struct gpu_join *j, uint32_t (*to)(void *ctx, uint32_t stac
 /* Since gpu_join_new. */
 struct gpu_join_counts {
 	uint64_t exact_ns, estimated_ns, unknown_ns; /* unknown: to stack 0 */
-	uint64_t forgotten;                          /* launches dropped to make room for others */
+	uint64_t forgotten;                          /* launches dropped to make space for others */
 };
 struct gpu_join_counts gpu_join_counts(const struct gpu_join *j);
 

@@ -7,9 +7,9 @@
  *     8192     names { u32 len, bytes, padding to 8 }: a name's id is the place of its length
  *     …        the lanes' records
  *
- * The library creates the memfd, named RING_NAME and sealed against shrinking, and keeps it for the
- * life of the process. The agent finds it in /proc/PID/maps, so it works with containers and with
- * programs that close all descriptors, and can reattach at any time.
+ * The library creates the memfd, named RING_NAME and sealed against shrinking, and retains it for
+ * the life of the process. The agent finds it in /proc/PID/maps, so it works with containers and
+ * with programs that close all descriptors, and can reattach at any time.
  *
  * A lane has one writer, a thread, and one reader, the agent. head and tail only grow; modulo size
  * they are positions. Records never wrap: a RING_PAD fills the end. Threads that find no free lane
@@ -40,7 +40,7 @@
 enum {
 	RING_VERSION = 1,
 	RING_DEVICES_AT = 2048,
-	RING_DEVICES_MAX = 64, /* limit: GPUs that a program's ring tells apart */
+	RING_DEVICES_MAX = 64, /* limit: GPUs that a program's ring distinguishes */
 	RING_LANES_AT = 4096,
 	RING_NAMES_AT = 8192,
 	RING_LANES_MAX = 32,
@@ -59,7 +59,7 @@ enum {
 	RING_AGENT_GONE_MS = 1200,
 	RING_TICK_MS = 250,
 	RING_STALL_TICK_MS =
-		50, /* while stalls are sampled: begins new contexts, empties full buffers */
+		50, /* while stalls are sampled: starts new contexts, empties full buffers */
 };
 
 /* Bits of want. */
@@ -90,7 +90,7 @@ enum ring_state {
 /* The source of an error; error_code is CUPTI's, or an errno. */
 enum ring_part {
 	RING_PART_NONE,
-	RING_PART_NO_CUPTI, /* none is mapped, none is beside the runtime */
+	RING_PART_NO_CUPTI, /* none is mapped, none is next to the runtime */
 	RING_PART_SYMBOLS,  /* a CUPTI without a required function */
 	RING_PART_TOO_OLD,  /* code: its version */
 	RING_PART_SUBSCRIBE,
@@ -98,7 +98,7 @@ enum ring_part {
 	RING_PART_ENABLE,
 	RING_PART_FATAL,    /* CUPTI gave up */
 	RING_PART_STAYS_ON, /* a CUPTI that cannot be switched off again; code: its version */
-	/* For stalls only: the rest of the window goes on. */
+	/* For stalls only: the rest of the window continues. */
 	RING_PART_STALLS_ABSENT, /* a CUPTI without PC sampling */
 	RING_PART_STALLS_DENIED, /* requires a privilege */
 	RING_PART_STALLS_MEMORY, /* out of memory, or the device's buffer was full */
@@ -133,16 +133,16 @@ struct ring_control {
 	__u64 opened_ns, closed_ns; /* the last window */
 	__u64 helper_ns;            /* spent by the library's own thread */
 	__u64 overhead_ns;          /* CUPTI's own figure */
-	__u64 cupti_dropped;        /* records for which CUPTI had no room */
+	__u64 cupti_dropped;        /* records for which CUPTI had no space */
 	__u64 names_lost, unknown_records;
 	char other[64]; /* the tool that has CUPTI */
 
 	__u32 features;               /* RING_WANT_* it supports; 0: it cannot sample stalls */
 	__u32 stall_part, stall_code; /* why stalls are not, or no longer, sampled in this window */
 	__u32 contexts;               /* sampled now */
-	__u64 stall_dropped;          /* samples for which the device had no room */
+	__u64 stall_dropped;          /* samples for which the device had no space */
 	__u64 stall_other;            /* samples in kernels that are not the program's */
-	__u64 cubins_lost;            /* images for which there was no room */
+	__u64 cubins_lost;            /* images for which there was no space */
 };
 _Static_assert(sizeof(struct ring_control) == 312, "ring_control has no padding");
 
@@ -230,7 +230,7 @@ struct ring_sync {
 };
 struct ring_graph {
 	struct ring_record r;
-	__u64 start_ns, end_ns; /* both 0: CUPTI could not tell */
+	__u64 start_ns, end_ns; /* both 0: unknown to CUPTI */
 	__u32 device, stream;
 	__u32 graph, reserved;
 };

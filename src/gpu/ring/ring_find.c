@@ -1,3 +1,4 @@
+/* Parses the names of memfds in /proc/PID/maps. */
 #include "gpu/ring/ring_find.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 
 /* Opens, with these flags, each memfd of that name that the process has mapped, and calls fn with
  * it until fn returns 0; the descriptor is closed after the call. Returns the last result of fn;
- * -ENOENT if there is none; or the error if a memfd cannot be opened or the process cannot be
+ * -ENOENT if none exists; or the error if a memfd cannot be opened or the process cannot be
  * read. */
 typedef int ring_found_fn(void *ctx, int fd, struct err *err);
 int ring_find(pid_t pid, const char *name, int flags, ring_found_fn *fn, void *ctx,

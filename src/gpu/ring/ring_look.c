@@ -1,3 +1,4 @@
+/* Maps the control page, and reads or changes the state. */
 #include "gpu/ring/ring_look.h"
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ static int check(const struct ring_control *c, uint32_t owner, bool stub, size_t
 		return err_set(err, EPROTO, "ring: version %u, this program knows %d", c->version,
 			       RING_VERSION);
 	if (c->pid != owner)
-		return err_set(err, ENOENT, "ring: of process %u, inherited", c->pid);
+		return err_set(err, ENOENT, "ring: inherited from process %u", c->pid);
 	if (!c->lanes || c->lanes > RING_LANES_MAX || c->size != size)
 		return err_set(err, EPROTO, "ring: %u lanes in %zu bytes", c->lanes, size);
 	return 0;
@@ -114,7 +115,7 @@ static int wait_until(pid_t pid, bool detached, struct err *err)
 			return err_set(err, ESRCH, "process %d has ended", pid);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
-	return err_set(err, ETIMEDOUT, "process %d: its library does not answer", pid);
+	return err_set(err, ETIMEDOUT, "process %d: its library does not respond", pid);
 }
 
 int ring_detach(pid_t pid, struct err *err)

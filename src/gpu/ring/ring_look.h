@@ -10,7 +10,7 @@
 
 #include "gpu/ring/ring_read.h"
 
-#define RING_ANSWER_NS 5000000000ull /* time that the library has to answer a request */
+#define RING_ANSWER_NS 5000000000ull /* time that the library has to handle a request */
 
 struct ring_look {
 	bool detached;
@@ -19,7 +19,7 @@ struct ring_look {
 	struct ring_state_now now; /* times are on this process's clock */
 };
 
-/* Returns -ENOENT if it has none, -EPROTO if it is malformed or not ready, or the error if it may
+/* Returns -ENOENT if it lacks one, -EPROTO if it is malformed or not ready, or the error if it may
  * not be inspected. Needs the permission to read the process's maps. */
 int ring_look(pid_t pid, uint64_t now_ns, struct ring_look *out, struct err *err);
 
@@ -28,7 +28,7 @@ int ring_look(pid_t pid, uint64_t now_ns, struct ring_look *out, struct err *err
 int ring_look_fd(int fd, uint32_t owner, bool stub, uint64_t now_ns, struct ring_look *out,
 		 struct err *err);
 
-/* Both wait for at most RING_ANSWER_NS. They return -ETIMEDOUT if the library does not answer,
+/* Both wait for at most RING_ANSWER_NS. They return -ETIMEDOUT if the library does not respond,
  * -ENOMEM if it lacks memory or a descriptor, -EALREADY if there is nothing to do, -EBUSY if
  * another agent reads the ring; else as ring_open. */
 int ring_detach(pid_t pid, struct err *err);

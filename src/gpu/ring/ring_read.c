@@ -1,3 +1,4 @@
+/* Maps the ring, checks every index, and copies records. */
 #include "gpu/ring/ring_read.h"
 
 #include "base/hash.h"
@@ -91,7 +92,7 @@ static int check_control(struct ring_reader *r, uint32_t owner, struct err *err)
 		return err_set(err, EPROTO, "ring: version %u, this program knows %d", c.version,
 			       RING_VERSION);
 	if (owner && c.pid != owner)
-		return err_set(err, ENOENT, "ring: of process %u, inherited", c.pid);
+		return err_set(err, ENOENT, "ring: inherited from process %u", c.pid);
 	if (!c.lanes || c.lanes > RING_LANES_MAX || c.size != r->size ||
 	    c.names_at != RING_NAMES_AT || c.names_size & 7 ||
 	    c.names_size > r->size - RING_NAMES_AT)
@@ -192,7 +193,7 @@ static int check_agent(const struct ring_finder *f, pid_t pid, struct err *err)
 	if (fits < 0)
 		return err_set(err, -fits, "process %d does not let itself be read", (int)pid);
 	return fits ? 0
-		    : err_set(err, EACCES, "ring: kept for another agent (%s)",
+		    : err_set(err, EACCES, "ring: reserved for another agent (%s)",
 			      AGENT_NAME_VARIABLE);
 }
 
@@ -368,7 +369,7 @@ static const char *name_text(struct ring_reader *r, uint32_t at)
 	return r->names[r->n_names - 1]->text;
 }
 
-/* The name of a record, "" if it has none. */
+/* The name of a record, "" if it lacks one. */
 static const char *record_name(struct ring_reader *r, const union ring_any *record)
 {
 	switch (record->r.type) {

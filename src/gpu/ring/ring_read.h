@@ -9,7 +9,7 @@
  *
  * Nothing in the ring is trusted: places and sizes are read once, when it is opened. An impossible
  * position or length costs the contents of that lane (counted in bad_bytes), never more. Names are
- * cut at RING_NAME_BYTES, and RING_READ_NAMES of them are kept. */
+ * cut at RING_NAME_BYTES, and RING_READ_NAMES of them are retained. */
 #ifndef CRESSET_GPU_RING_RING_READ_H
 #define CRESSET_GPU_RING_RING_READ_H
 
@@ -25,10 +25,10 @@ enum { RING_READ_NAMES = 1 << 16 }; /* limit: names kept of a GPU program's ring
 
 struct ring_reader;
 
-/* Opens the ring of a running process. Returns -ENOENT if it has none, -EBUSY if another agent has
- * it, -EACCES if it is kept for another agent (gpu/device/agent_name.h), -EPROTO if it has another
- * version or is malformed, -EXDEV if its clock is unknown (gpu/ring/time_space.h); err has the
- * details. Times passed in and out are on this process's clock. Needs the permission to ptrace;
+/* Opens the ring of a running process. Returns -ENOENT if it lacks one, -EBUSY if another agent has
+ * it, -EACCES if it is retained for another agent (gpu/device/agent_name.h), -EPROTO if it has
+ * another version or is malformed, -EXDEV if its clock is unknown (gpu/ring/time_space.h); err has
+ * the details. Times passed in and out are on this process's clock. Needs the permission to ptrace;
  * also CAP_SYS_ADMIN for a ring whose descriptor the program closed. */
 int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err);
 
@@ -66,9 +66,9 @@ typedef void ring_record_fn(void *ctx, const union ring_any *record, const char 
 size_t ring_poll(struct ring_reader *r, size_t max_bytes, ring_record_fn *fn, void *ctx);
 
 /* Maps the program's device code, which from then on can be read even after the program has ended.
- * Returns false if it has none yet. */
+ * Returns false if it lacks one yet. */
 bool ring_has_cubins(struct ring_reader *r);
-/* Copies the image of a record. out has room for its size, at most CUBINS_SIZE. Returns false if
+/* Copies the image of a record. out can hold its size, at most CUBINS_SIZE. Returns false if
  * there is none. The bytes are untrusted. */
 bool ring_module_copy(struct ring_reader *r, const struct ring_module *m, void *out);
 /* Sets the device code's memfd, for a ring that was opened by descriptor; fd stays the caller's.
@@ -98,7 +98,7 @@ struct ring_state_now {
 	uint64_t bad_bytes;        /* skipped, as they cannot be records */
 	char other[64];            /* printable */
 	bool taken;                /* by another agent: this one reads and requests no more */
-	bool given_back;           /* or about to be released: it will not answer any more */
+	bool given_back;           /* or about to be released: it will no longer respond */
 	bool knows_stalls;         /* the library can sample stalls */
 	enum ring_part stall_part; /* why stalls are not, or no longer, sampled in this window */
 	uint32_t stall_code, contexts;

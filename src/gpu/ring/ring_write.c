@@ -1,3 +1,4 @@
+/* Writes records into the lanes of a ring. */
 #include "gpu/ring/ring_write.h"
 
 #include <errno.h>

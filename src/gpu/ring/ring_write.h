@@ -52,7 +52,7 @@ struct ring_names {
 	uint32_t n_slots;
 };
 
-/* Returns the place of a name, 0 if there is no room (counted) or no name. */
+/* Returns the place of a name, 0 if there is no space (counted) or no name. */
 uint32_t ring_name(struct ring_names *names, const char *name);
 
 #endif

@@ -1,3 +1,4 @@
+/* Counts launches in intervals, and draws the interval of the next sample. */
 #include "gpu/ring/sampler.h"
 
 enum { PERIOD_NS = 100000000, MEAN_MAX = 1 << 20 };

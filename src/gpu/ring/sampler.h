@@ -11,7 +11,7 @@
 
 struct launch_sampler {
 	uint64_t random;    /* state; seeded when 0 */
-	uint64_t period_ns; /* when the current counting period began */
+	uint64_t period_ns; /* when the current counting period started */
 	uint32_t launches;  /* in it */
 	uint32_t mean;      /* launches per selected one; 0 and 1: every launch */
 	uint32_t skip;      /* still to be skipped */

@@ -1,3 +1,4 @@
+/* Reads the clock offsets of a time namespace. */
 #include "gpu/ring/time_space.h"
 
 #include "base/buf.h"
@@ -89,11 +90,10 @@ int time_space_ahead(pid_t pid, int64_t *ns, struct err *err)
 	    !link_of(pid, "time", theirs, sizeof theirs) || !strcmp(theirs, ours))
 		return 0;
 	if (!offset_of(pid, theirs, &there) || !offset_of(getpid(), ours, &here))
-		return err_set(err, EXDEV,
-			       "process %d has a clock of its own (a time namespace), and by how "
-			       "much it differs "
-			       "cannot be read",
-			       pid);
+		return err_set(
+			err, EXDEV,
+			"process %d is in another time namespace: cannot read its clock offset",
+			pid);
 	*ns = there - here;
 	return 0;
 }
@@ -131,4 +131,4 @@ _Static_assert(offsetof(struct ring_kernel, start_ns) == offsetof(struct ring_sy
 			       offsetof(struct ring_sync, start_ns) &&
 		       offsetof(struct ring_graph, start_ns) ==
 			       offsetof(struct ring_sync, start_ns),
-	       "start_ns and end_ns behind it");
+	       "start_ns, then end_ns");

@@ -1,3 +1,4 @@
+/* Plans the next window from the measured cost. */
 #include "gpu/ring/window.h"
 
 static const double newest = 0.2; /* its weight in the moving mean */

@@ -1,3 +1,4 @@
+/* Matches functions, and computes the interval of each change. */
 #include "profile/change/diff.h"
 
 #include "profile/change/interval.h"
@@ -310,8 +311,7 @@ static int check_duration(struct diff_side s, const char *which, struct err *err
 {
 	if (s.seconds > 0)
 		return 0;
-	err_set(err, EINVAL, "the %s side does not say how long was recorded: there is no rate",
-		which);
+	err_set(err, EINVAL, "the %s side has no duration: cannot calculate a rate", which);
 	return err_hint(err, "compare shares or values: --norm share, --norm abs");
 }
 

@@ -1,3 +1,4 @@
+/* Variance of sums with estimated stacks. */
 #include "profile/change/estimate.h"
 
 #include "base/hash.h"

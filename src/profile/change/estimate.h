@@ -9,7 +9,7 @@
  * thread by thread, threads of equal labels are taken together, which makes intervals rather too
  * wide.
  *
- * Waits recorded in windows are estimates, too (see below). */
+ * Waits recorded in windows are estimates as well (see below). */
 #ifndef CRESSET_PROFILE_CHANGE_ESTIMATE_H
 #define CRESSET_PROFILE_CHANGE_ESTIMATE_H
 

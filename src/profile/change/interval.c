@@ -1,3 +1,4 @@
+/* Intervals of counts: exact, or by the normal distribution for large variances. */
 #include "profile/change/interval.h"
 
 #include <math.h>
@@ -106,7 +107,7 @@ static double log_choose(double n, double k)
 }
 
 /* Past the most probable count each term of a tail is smaller than the previous one, so the tail is
- * summed until its terms are negligible. A tail that begins before it is not small. */
+ * summed until its terms are negligible. A tail that starts before it is not small. */
 static double tail_sum(double log_first, double (*ratio)(const double *ctx, double k), double k,
 		       const double *ctx)
 {

@@ -62,7 +62,7 @@ struct interval interval_ratio(struct sampled b, struct sampled a, double z);
 
 /* The probability that a count grows as much as it did by chance alone. These are exact tests of
  * two counts of independent samples: unlike the intervals above they hold at any level and for any
- * counts, so they decide when many functions are compared at once.
+ * counts, so they decide when many functions are compared at one time.
  *
  * Counts are rounded to whole samples. Both return P(newer count >= b) given the sum of both, if
  * nothing changed. A sum takes a few steps per standard deviation of the count; above

@@ -1,3 +1,4 @@
+/* Splits a signed profile into two sides. */
 #include "profile/change/signed.h"
 
 #include "profile/profile.h"

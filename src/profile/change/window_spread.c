@@ -1,3 +1,4 @@
+/* Estimates the variance of sums from differences between adjacent stretches of time. */
 #include "profile/change/estimate.h"
 
 #include "base/mem.h"
@@ -176,7 +177,7 @@ static double larger(const struct sums *f, double chance, double steps, uint32_t
 		return 0;
 	if (chance < seen)
 		chance = seen;
-	/* A begin or end in the middle of a period appears to be at the period's boundary: twice
+	/* A start or end in the middle of a period appears to be at the period's boundary: twice
 	 * T²/12, for all threads concerned. */
 	double period = (double)f->period_ns, threads = at_once(f, sum);
 	return (chance > least ? chance : least) + period * period / 6 * threads * threads;

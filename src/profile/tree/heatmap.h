@@ -47,7 +47,7 @@ int heatmap_build(struct profile *p, const struct tree_opts *opts, uint32_t max_
 		  struct heatmap *out, struct err *err);
 void heatmap_done(struct heatmap *h);
 
-/* Sets the part of a cell within the range shown; returns false if there is none. */
+/* Sets the part of a cell within the range shown; returns false if none exists. */
 bool heatmap_cell_range(const struct heatmap *h, uint32_t column, uint32_t row, int64_t *from_ns,
 			int64_t *to_ns);
 

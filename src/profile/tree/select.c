@@ -210,7 +210,7 @@ static bool type_is_wanted(const struct selection *s, uint32_t type)
 	return type < s->from->series.types.n && (!s->opts->types || s->opts->types[type]);
 }
 
-/* Keeps the source's order, as the first type of a profile is shown first. */
+/* Retains the source's order, as the first type of a profile is shown first. */
 static void select_types(struct selection *s)
 {
 	const struct profile_meta *from = &s->from->meta;

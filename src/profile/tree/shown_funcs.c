@@ -1,3 +1,4 @@
+/* Computes functions per frame once, and stores them with the profile. */
 #include "profile/tree/shown_funcs.h"
 
 #include "base/mem.h"

@@ -44,7 +44,7 @@ struct shown_funcs {
 	size_t n_stack_scratch, n_frame_scratch;
 };
 
-/* Returns p's cache, with room for all its frames; p owns it. Adds the strings of names to p. */
+/* Returns p's cache, with space for all its frames; p owns it. Adds the strings of names to p. */
 struct shown_funcs *shown_funcs_of(struct profile *p);
 
 void shown_funcs_resolve(struct shown_funcs *s, struct profile *p, uint32_t frame);
@@ -61,7 +61,7 @@ static inline const struct shown_run *shown_funcs_get(struct shown_funcs *s, str
 /* Updates kids and lead to the current table. */
 void shown_funcs_children(struct shown_funcs *s, const struct profile *p);
 uint32_t shown_funcs_find_first(struct shown_funcs *s, struct profile *p, uint32_t at);
-/* Returns the first function of the own frames of kids.kid[at]; TREE_NONE if it has none. */
+/* Returns the first function of the own frames of kids.kid[at]; TREE_NONE if it lacks one. */
 static inline uint32_t shown_funcs_first(struct shown_funcs *s, struct profile *p, uint32_t at)
 {
 	return s->lead[at] ? s->lead[at] - 1 : shown_funcs_find_first(s, p, at);

@@ -1,3 +1,4 @@
+/* The overlap of a sample with a range, and its share of the value. */
 #include "profile/tree/time_range.h"
 
 #include "profile/profile.h"

@@ -1,3 +1,4 @@
+/* Sums by function over the tree, each stack once per function. */
 #include "profile/tree/top.h"
 
 #include "base/str.h"

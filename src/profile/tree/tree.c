@@ -1,3 +1,4 @@
+/* Nodes in an array; children are found through a hash table. */
 #include "profile/tree/tree.h"
 
 #include "profile/frame.h"

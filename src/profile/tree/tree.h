@@ -101,7 +101,7 @@ struct tree {
 };
 
 /* Root frames added to every stack, of kind FRAME_MARKER: "bash", "bash-12", "bash-12/13", the
- * process' name, "cpu3", the container's name (or id, if it has none), labels; "?" if unknown, "_"
+ * process' name, "cpu3", the container's name (or id, if it lacks one), labels; "?" if unknown, "_"
  * for spaces in names of threads. Filters do not see them. */
 enum tree_by {
 	BY_NONE = 0,
@@ -133,7 +133,7 @@ struct tree_opts {
 	enum tree_by by[TREE_BY_MAX];
 	int n_by;
 	/* Extended regular expressions, one per line, NULL = none; matched against a function's
-	 * name unless prefixed "binary:", "file:" or "kind:". focus keeps only stacks with a
+	 * name unless prefixed "binary:", "file:" or "kind:". focus retains only stacks with a
 	 * matching frame for each of them, ignore only stacks without a match; hide drops the
 	 * matching frames. focus and ignore see whole stacks, before frames are dropped. */
 	const char *focus, *ignore, *hide;
@@ -219,7 +219,7 @@ int tree_build_diff(struct profile *newer, const struct tree_opts *newer_opts,
 void tree_invert(struct tree *t, uint32_t keep);
 
 enum tree_order { ORDER_NAME, ORDER_TOTAL };
-/* Orders siblings by name (for stable pictures) or by total, largest first; FRAME_REST leaves come
+/* Orders siblings by name (for stable graphs) or by total, largest first; FRAME_REST leaves come
  * last. */
 void tree_sort(struct tree *t, enum tree_order order);
 
@@ -234,7 +234,7 @@ uint32_t tree_prune(struct tree *t, int64_t min_total);
  * if it was removed. */
 uint32_t tree_prune_share(struct tree *t, double share, const struct tree_path *zoom,
 			  uint32_t *new_id);
-/* Returns the smallest total of a node that is kept. */
+/* Returns the smallest total of a node that is retained. */
 int64_t tree_min_total(int64_t total, double min_share);
 
 /* Returns the function of such a leaf. n: number of nodes removed, 0: unknown; min_total: 0 if it
@@ -247,7 +247,7 @@ void tree_cut(struct tree *t, uint32_t max_depth);
 
 /* Returns a new tree, for the caller to free, of binaries instead of functions: which file called
  * which. Consecutive frames in one binary are one node. A frame without a binary is shown by its
- * kind ("[jit]"); markers are kept. t needs its totals and is not changed. Spreads are left
+ * kind ("[jit]"); markers are retained. t needs its totals and is not changed. Spreads are left
  * out. */
 struct tree *tree_by_binary(const struct tree *t);
 
@@ -269,7 +269,7 @@ uint32_t tree_depth(const struct tree *t); /* of the deepest node; root = 0 */
 uint8_t *tree_states(const struct tree *t);
 
 /* If a node's thread worked in the node itself but waited in its callees, moves the work to a new
- * child "[on-CPU]": in a picture the node has the colour of neither. For trees of `wall` that are
+ * child "[on-CPU]": in a graph the node has the colour of neither. For trees of `wall` that are
  * neither inverted nor differences. */
 void tree_show_on_cpu(struct tree *t);
 

@@ -244,7 +244,7 @@ static int build_tree(struct build *b, struct tree **out, struct err *err)
 	assert(b->opts->n_by <= TREE_BY_MAX);
 	assert(!b->opts->with_spread || (!b->opts->inverted && !b->opts->max_depth));
 	if (b->opts->type >= b->p->series.types.n)
-		return err_set(err, EINVAL, "there is no such type of samples");
+		return err_set(err, EINVAL, "no such type of samples");
 	int ret = tree_filter_init(&b->filter, b->opts, err);
 	if (ret == 0) {
 		b->t = tree_new();

@@ -1,3 +1,4 @@
+/* Compiles expressions, and tests each function once. */
 #include "profile/tree/tree_filter.h"
 
 #include "base/err.h"

@@ -40,7 +40,7 @@ enum {
 };
 _Static_assert(FUNC_ALL + 1 <= UINT8_MAX, "caches of bits are bytes, and 0 is not known");
 
-/* Returns -EINVAL with err set; tree_filter_done is needed then, too. */
+/* Returns -EINVAL with err set; tree_filter_done is needed then as well. */
 int tree_filter_init(struct tree_filter *f, const struct tree_opts *opts, struct err *err);
 void tree_filter_done(struct tree_filter *f);
 /* Whether a stack passes focus and ignore. bits: of all its functions, ORed. */

@@ -1,4 +1,4 @@
-/* Joins two trees: adds them up, or puts newer beside older. */
+/* Joins two trees: adds them up, or puts newer next to older. */
 #include "profile/tree/tree.h"
 
 #include "profile/sum.h"

@@ -1,3 +1,4 @@
+/* The texts of root frames for each key. */
 #include "profile/tree/tree_keys.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Decides which functions of two trees are the same. */
 #include "profile/tree/tree_match.h"
 
 #include "base/mem.h"
@@ -215,7 +216,7 @@ static void stand_in(const struct matcher *x, uint32_t *of, uint32_t n)
 		of[i] = x->same[of[i]];
 }
 
-/* Replaces functions by those that stand for them. */
+/* Replaces functions by the ones that stand for them. */
 static void settle(struct matcher *x)
 {
 	struct tree_match *m = x->m;

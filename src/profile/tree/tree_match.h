@@ -29,7 +29,7 @@
 enum match_how {
 	MATCH_EXACT,    /* equal, or on one side only */
 	MATCH_LOOSE,    /* the same, but not equal */
-	MATCH_NO_NAMES, /* a binary's functions that cannot be told apart */
+	MATCH_NO_NAMES, /* a binary's functions that cannot be distinguished */
 };
 extern const char *const match_how_names[]; /* "exact", "loose", "no-names" */
 
@@ -38,7 +38,7 @@ struct tree_match {
 	/* By function of each tree: the function of names that stands for it. */
 	uint32_t *newer, *older;
 	uint32_t n;         /* functions of names; the following are by function of names */
-	uint8_t *how;       /* enum match_how, of those that stand for others */
+	uint8_t *how;       /* enum match_how, of the ones that stand for others */
 	uint32_t *of_older; /* what the older side calls it: a function of names; or TREE_NONE */
 	bool is_exact;      /* nothing but MATCH_EXACT */
 };

@@ -1,3 +1,4 @@
+/* Hashes names along a path. */
 #include "profile/tree/tree_path.h"
 
 #include "base/buf.h"

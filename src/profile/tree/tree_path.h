@@ -4,7 +4,7 @@
  * The digits are the 64-bit FNV-1a hash (http://www.isthe.com/chongo/tech/comp/fnv/), its upper 16
  * bits XORed into the lower 48, of these strings, each followed by a NUL, as UTF-8 (invalid bytes
  * as U+FFFD): name, binary, file, the kind's name, "1" if inlined and "" otherwise. So a client
- * can name its position in a tree, and the server keeps no state. Two callees of a function with
+ * can name its position in a tree, and the server retains no state. Two callees of a function with
  * the same digits are not distinguished. */
 #ifndef CRESSET_PROFILE_TREE_TREE_PATH_H
 #define CRESSET_PROFILE_TREE_TREE_PATH_H

@@ -139,7 +139,7 @@ void tree_sort(struct tree *t, enum tree_order order)
 
 /* --- pruning and cutting --- */
 
-/* Unlinks the removed nodes from the list of n's children. Links are set to new ids at once: a
+/* Unlinks the removed nodes from the list of n's children. Links are set to new ids immediately: a
  * child comes after its parent, so it is moved later, with its links. */
 static void compact_children(struct tree *t, struct tree_node *n, const uint32_t *new_id)
 {

@@ -1,3 +1,4 @@
+/* Adds stacks to the tree with a cache per root. */
 #include "profile/tree/tree_stacks.h"
 
 #include "profile/tree/shown_funcs.h"
@@ -29,7 +30,7 @@ static bool part_wants(struct tree_stacks *s, uint32_t stack, uint32_t want)
 static void part_push(struct tree_stacks *s, struct stack_want w)
 {
 	struct stack copy = s->p->stacks.stacks.v[w.stack];
-	if (s->part.n) /* the empty stack comes first and is its own parent */
+	if (s->part.n) /* the empty stack is first and is its own parent */
 		copy.parent = s->stack_number[copy.parent] - 1;
 	vec_push(&s->part, copy);
 	s->stack_number[w.stack] = s->part.n;

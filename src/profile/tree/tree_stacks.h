@@ -2,7 +2,7 @@
  * tree_sums use it.
  *
  * Each requested stack is walked once per group of root frames, and only its own frames: the front
- * coding gives the parent's node at which they begin. So the cost is one lookup of a child per
+ * coding gives the parent's node at which they start. So the cost is one lookup of a child per
  * distinct (prefix of a stack, line).
  *
  * A table may have a million stacks of which two thousand are requested. These and their ancestors

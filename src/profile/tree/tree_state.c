@@ -1,3 +1,4 @@
+/* Wait states of functions, for graphs of `wall`. */
 #include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/state.h"

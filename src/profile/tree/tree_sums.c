@@ -1,3 +1,4 @@
+/* Adds sums by stack from several dictionaries. */
 #include "profile/tree/tree_sums.h"
 
 #include "profile/frame.h"
@@ -158,7 +159,7 @@ static int by_root(const void *a, const void *b)
 	return x->dict < y->dict ? -1 : x->dict > y->dict;
 }
 
-/* Adds everything below one root at once. Returns the start of the next root's entries. */
+/* Adds everything below one root at one time. Returns the start of the next root's entries. */
 static size_t add_root(struct tree_sums *s, size_t from, int64_t min_total)
 {
 	VEC(struct tree_top_part) parts = { 0 };

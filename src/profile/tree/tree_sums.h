@@ -1,5 +1,5 @@
 /* profile/tree/tree_sums.h: builds a flame tree from values already added up by stack, as a store
- * keeps them. They may come from any number of dictionaries: stacks are merged by the functions
+ * retains them. They may come from any number of dictionaries: stacks are merged by the functions
  * they show.
  *
  *     struct tree_sums s;
@@ -31,7 +31,7 @@ struct stack_values {
 	int64_t factor;       /* of all values */
 };
 
-/* With min_share: values are kept until tree_sums_end, when it is known which are too small. */
+/* With min_share: values are retained until tree_sums_end, when it is known which are too small. */
 struct tree_held {
 	struct profile *dict;
 	uint32_t root, n;
@@ -105,7 +105,7 @@ void tree_top_add(struct tree *t, const struct tree_opts *opts, const struct tre
  *
  *     total[id] = value[id] + the totals of all its child stacks
  *
- * which is the total of the node at which the stack's own frames begin: of everything below its
+ * which is the total of the node at which the stack's own frames start: of everything below its
  * first `shared` frames that continues with its own next one. No node of its own frames or of its
  * child stacks has a larger total: if it is small, the whole branch is.
  *

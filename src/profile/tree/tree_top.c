@@ -1,3 +1,4 @@
+/* Totals of functions from sums by stack. */
 #include "profile/tree/tree_sums.h"
 
 #include "profile/sum.h"
@@ -257,7 +258,7 @@ static void judge(struct tops *s, uint32_t step, uint32_t key)
 		s->zoomed_min_total = tree_min_total(k->total, s->opts->min_share);
 }
 
-/* Allocates room for the places of the children that are shown, one after the other. */
+/* Allocates space for the places of the children that are shown, one after the other. */
 static void make_rooms(struct tops *s, uint32_t step)
 {
 	for (size_t i = 0; i < s->used.n; i++) {

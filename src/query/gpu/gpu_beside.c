@@ -1,3 +1,4 @@
+/* Reads driver readings and idle times for a page. */
 #include "query/gpu/gpu_beside.h"
 
 #include "format/common/format.h"
@@ -101,7 +102,7 @@ static bool tells_of_gpus(const struct profile *p)
 	return profile_has_times(p) && (has_type(p, "gpu-time") || p->readings.all.n);
 }
 
-/* Both queries add series and samples of their own, so they get a copy. */
+/* Both queries add series and separate samples, so they get a copy. */
 static int copy_whole(struct profile *p, struct profile **own, struct err *err)
 {
 	static const struct select_opts everything = { 0 };
@@ -144,7 +145,7 @@ int query_gpu_beside_answer(struct profile *p, const struct format_write_opts *o
 	int rc = copy_whole(p, &own, err);
 	if (rc)
 		return rc;
-	/* Without a clock, the answer's times are the source's, too. */
+	/* Without a clock, the response's times are the source's as well. */
 	bool is_unix = own->meta.start_wall_ns != 0;
 	if (!is_unix)
 		own->meta.start_wall_ns = own->meta.start_mono_ns;

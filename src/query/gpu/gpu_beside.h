@@ -1,4 +1,4 @@
-/* query/gpu/gpu_beside.h: GPU data in a page in one file (format/html/container.h), beside its
+/* query/gpu/gpu_beside.h: GPU data in a page in one file (format/html/container.h), next to its
  * samples: driver readings over time, and idle times. */
 #ifndef CRESSET_QUERY_GPU_GPU_BESIDE_H
 #define CRESSET_QUERY_GPU_GPU_BESIDE_H
@@ -13,10 +13,11 @@ enum {
 	GPU_BESIDE_ROWS = 100,   /* limit: rows of each table of idle times in a report */
 };
 
-/* For format_write_opts.beside. Appends nothing if the profile has no GPU data, otherwise one
+/* For format_write_opts.next to. Appends nothing if the profile has no GPU data, otherwise one
  * object:
  *
- *     start_ns   Unix time of the recording's start, other times are Unix time, too; 0: other times
+ *     start_ns   Unix time of the recording's start, other times are Unix time as well; 0: other
+ *     times
  *                are since the start
  *     part       a command for the idle times of a part of the time, with A and B for its ends, in
  *                seconds: part_ns plus the time since the start
@@ -26,7 +27,7 @@ enum {
  *     idle       cresset.gpu-idle (query/gpu/gpu_idle.h); null: busy times are unknown */
 int query_gpu_beside(struct profile *p, const struct format_write_opts *opts, struct buf *json,
 		     struct err *err);
-/* The same for an answer of a source, which lacks the data for idle times: opts->beside_of is a
+/* The same for a response of a source, which lacks the data for idle times: opts->beside_of is a
  * struct buf with these, or an empty one. */
 int query_gpu_beside_answer(struct profile *p, const struct format_write_opts *opts,
 			    struct buf *json, struct err *err);
@@ -39,12 +40,12 @@ int query_gpu_beside_answer(struct profile *p, const struct format_write_opts *o
 struct format_counters;
 struct query;
 
-/* Adds p's readings (profile/readings.h) to out as counters of a picture over time, by track and
+/* Adds p's readings (profile/readings.h) to out as counters of a graph over time, by track and
  * name: the gauges of gpu/device/metric.h that change, a track for each GPU. Skips NaN. */
 void gpu_counters_of_profile(const struct profile *p, struct format_counters *out);
 
-/* Adds to p, the answer to q as a profile with times, the samples of gpu-time and gpu-queue, and as
- * readings (profile/readings.h) those shown as counters in q's range. */
+/* Adds to p, the response to q as a profile with times, the samples of gpu-time and gpu-queue, and
+ * as readings (profile/readings.h) those shown as counters in q's range. */
 int query_gpu_tracks(const struct query *q, struct profile *p, struct err *err);
 
 #endif

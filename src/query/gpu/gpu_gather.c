@@ -1,3 +1,4 @@
+/* Selects other series of the same hosts, and reads their samples. */
 #include "query/gpu/gpu_gather.h"
 
 #include "base/buf.h"
@@ -156,7 +157,8 @@ int gpu_gather_points(struct gpu_gather *g, uint32_t series, int64_t beyond_ns,
 	int rc = q->source->ops->points(q->source, series, sum_sub(q->from_ns, beyond_ns),
 					sum_add(q->to_ns, beyond_ns), keep_points, to, g->err);
 	if (rc == -E2BIG)
-		return err_set(g->err, E2BIG, "more than %d readings of a GPU: ask for less time",
+		return err_set(g->err, E2BIG,
+			       "more than %d readings of a GPU: select a shorter range",
 			       METRIC_MAX_POINTS);
 	return rc ? rc : guard_check(&g->guard, g->err);
 }

@@ -1,3 +1,4 @@
+/* Finds gaps in the work of each device, and the samples in them. */
 #include "query/gpu/gpu_idle_work.h"
 
 #include "base/err.h"
@@ -58,7 +59,7 @@ static int compare_classes(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Finds the work that began at the end of each gap; both are sorted. A gap that ends with its
+/* Finds the work that started at the end of each gap; both are sorted. A gap that ends with its
  * window was not ended by work. */
 static void name_gaps(const struct gpu_idle_device *d, gpu_works *works, gaps *out)
 {
@@ -104,7 +105,7 @@ static void add_up(struct gpu_idle_device *d, const gaps *all)
 }
 
 /* Sorts all gaps, as there are no more gaps than records, which are in memory. Looks up classes
- * only for those that stay. */
+ * only for the ones that stay. */
 static void take_longest(struct gpu_idle_device *d, const gaps *all)
 {
 	VEC(struct gpu_idle_gap) gaps_at = { 0 };
@@ -294,10 +295,10 @@ static void settle_devices(struct idle_build *b)
 int idle_nothing_known(const struct gpu_idle *g, struct err *err)
 {
 	if (g->exact_from_ns) {
-		err_set(err, ENODATA, "what ran on GPUs is known as sums over time only");
-		return err_hint(err, "exact times are kept for the last hours: ask for those");
+		err_set(err, ENODATA, "GPU work is known as sums over time only");
+		return err_hint(err, "exact times exist for the last hours: select those");
 	}
-	err_set(err, ENODATA, "nothing here says what ran on GPUs");
+	err_set(err, ENODATA, "no GPU work or readings");
 	return err_hint(err, "record with -e gpu-time");
 }
 

@@ -1,5 +1,5 @@
 /* query/gpu/gpu_idle.h: when GPUs were idle, what ended each gap, and what the processes that use
- * them did meanwhile.
+ * them did in the meantime.
  *
  *     struct query q = { .source = s, .type = gpu_idle_type(catalog), .from_ns = …, .to_ns = … };
  *     gpu_idle_query(&q, &opts, &idle, &err);      a store, or a file
@@ -11,7 +11,7 @@
  *     records    A kernel, a copy or a set runs: samples of type gpu-time that cover time and have
  *                a label `gpu`, except synchronizations ([sync …] at the leaf). The GPU is watched
  *                in the windows (samples of type gpu-window) that all of its owners have; without
- *                windows, in all of the recorded time, except where there are only sums of work
+ *                windows, in all of the recorded time, except if there are only sums of work
  *                without times. Watched time that is not busy is a gap, exact to the nanosecond. A
  *                window with a label `gpu` is of that GPU, even if nothing ran; one without, of all
  *     readings   of hw_gpu_utilization{task="general"}, where records cover less than half of the
@@ -95,7 +95,7 @@ struct gpu_idle {
 	struct profile *p;                   /* has all strings, types and samples */
 	struct profile *own;                 /* NULL: p is the caller's */
 	struct tree_opts tree;               /* filters of the trees */
-	/* Exact times are kept only from here on. 0: all are exact, or from readings. */
+	/* Exact times are retained only from here on. 0: all are exact, or from readings. */
 	int64_t exact_from_ns;
 };
 
@@ -114,7 +114,7 @@ struct gpu_idle_opts {
 	bool of_hosts;
 };
 
-/* Returns the type that says most about what threads did: wall, otherwise cpu, otherwise off-cpu.
+/* Returns the type that states most about what threads did: wall, otherwise cpu, otherwise off-cpu.
  * GPU_IDLE_TYPE_NONE: none. */
 uint32_t gpu_idle_type(const struct profile *p);
 /* Returns whether it is one of these. */
@@ -134,7 +134,7 @@ int gpu_idle_of_file(struct profile *p, const struct tree_opts *tree, double thr
 
 /* The same for a source. q->type is that of the owners' samples, or GPU_IDLE_TYPE_NONE; q->selector
  * selects among these, and thereby the hosts; work on GPUs counts for any process. q->by and
- * q->within are ignored; opts->readings are read here. Errors as of query_profile, too. */
+ * q->within are ignored; opts->readings are read here. Errors as of query_profile as well. */
 int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, struct gpu_idle *out,
 		   struct err *err);
 /* Sets q->type from q->selector; gpu_idle_type if that names none. -EINVAL as of query_parse_type
@@ -165,8 +165,8 @@ void gpu_idle_csv(const struct gpu_idle *g, uint32_t top_n, struct buf *b);
  * added, but never change:
  *
  *     format "cresset.gpu-idle", version 1, threshold
- *     windows         whether the program says when it was watched
- *     exact_from_ns   since when exact times are kept, or null
+ *     windows         whether the program states when it was watched
+ *     exact_from_ns   since when exact times are retained, or null
  *     type            of the owners' samples; null: none
  *     devices         each GPU once, [{
  *         gpu, host, uuid, model      null: none

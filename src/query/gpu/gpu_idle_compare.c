@@ -1,3 +1,4 @@
+/* Compares stacks in idle and busy time. */
 #include "query/gpu/gpu_idle.h"
 
 #include "profile/change/diff.h"
@@ -9,15 +10,15 @@
 static int can_compare(const struct gpu_idle_device *d, struct err *err)
 {
 	if (d->idle_type == GPU_IDLE_TYPE_NONE)
-		return err_set(err, ENODATA, "there are no stacks of CPUs here: record wall, too");
+		return err_set(err, ENODATA, "no CPU stacks: record wall as well");
 	if (!d->owners.n)
-		return err_set(err, ENODATA, "nobody says who uses it");
+		return err_set(err, ENODATA, "its processes are unknown");
 	if (!d->idle.all.n)
 		return err_set(err, ENODATA, "it was never idle");
 	if (!d->busy.all.n)
 		return err_set(err, ENODATA, "it was never busy");
 	if (!d->idle_samples && !d->busy_samples)
-		return err_set(err, ENODATA, "there are no samples of its processes");
+		return err_set(err, ENODATA, "no samples of its processes");
 	return 0;
 }
 

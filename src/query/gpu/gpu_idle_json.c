@@ -1,3 +1,4 @@
+/* Idle times as JSON. */
 #include "base/json/json.h"
 #include "format/table/diff_table.h"
 #include "format/table/table.h"

@@ -61,7 +61,7 @@ static int read_callers(struct idle_read *r)
 
 /* --- readings --------------------------------------------------------------------------------- */
 
-/* Adjacent points outside are needed, too. */
+/* Adjacent points outside are needed as well. */
 static int read_points(struct idle_read *r, uint32_t series, struct metric_points *to)
 {
 	return gpu_gather_points(&r->gather, series, GPU_IDLE_MAX_GAP_NS, to);

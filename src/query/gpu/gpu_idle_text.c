@@ -41,7 +41,7 @@ static const char *class_name(const struct idle_report *r, const struct gpu_idle
 {
 	if (c->name)
 		return text_of(r, c->name);
-	return c->is_over ? "(what ran is not known)" : "(not over when this ends)";
+	return c->is_over ? "(unknown work)" : "(not over at the end)";
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static void put_owners(const struct idle_report *r, const struct gpu_idle_device
 		[GPU_OWNED_CALLED] = "the driver lists none; a GPU's library was called by process",
 	};
 	if (!d->owners.n) {
-		buf_adds(b, "no process is known to use it\n");
+		buf_adds(b, "no known process uses it\n");
 		return;
 	}
 	buf_adds(b, words[d->owned]);
@@ -85,7 +85,7 @@ static void put_source(const struct idle_report *r, const struct gpu_idle_device
 {
 	buf_adds(b, HEADLINE_SEPARATOR);
 	if (d->source == GPU_IDLE_RECORDS) {
-		buf_adds(b, "exact: from the times of kernels and copies\n");
+		buf_adds(b, "exact, from the times of kernels and copies\n");
 		return;
 	}
 	buf_adds(b, "\302\261 ");
@@ -98,7 +98,7 @@ static void put_source(const struct idle_report *r, const struct gpu_idle_device
 
 static void put_name(const struct idle_report *r, const struct gpu_idle_device *d, struct buf *b)
 {
-	buf_adds(b, d->is_part ? "What was watched of GPU " : "GPU ");
+	buf_adds(b, d->is_part ? "Observed time of GPU " : "GPU ");
 	columns_fit(b, text_of(r, d->label), NAME_MAX_COLUMNS);
 	if (d->host) {
 		buf_adds(b, " of ");
@@ -169,8 +169,8 @@ static int put_change(const struct idle_report *r, const struct gpu_idle_device 
 		.older = { "busy", r->idle->p, c.busy, interval_set_sum(&d->busy) / 1e9 },
 	};
 	if (rc == 0) {
-		buf_adds(b, "\nWhat its processes did while it was idle (new), against while "
-			    "it was busy (old):\n");
+		buf_adds(b, "\nActivity of its processes while it was idle (new), compared with "
+			    "while it was busy (old):\n");
 		diff_table_text(&table, &r->table, b);
 	}
 	gpu_idle_change_done(&c);

@@ -30,7 +30,7 @@ static bool is_same(const struct gpu_idle_device *d, uint32_t host, uint32_t lab
 	return d->host == host && (d->uuid && uuid ? d->uuid == uuid : d->label == label);
 }
 
-/* Returns NULL if there is none. */
+/* Returns NULL if none exists. */
 static struct gpu_idle_device *find_device(struct idle_build *b, uint32_t host, uint32_t label,
 					   uint32_t uuid)
 {

@@ -1,3 +1,4 @@
+/* Driver readings as counters of a trace. */
 #include "query/gpu/gpu_beside.h"
 
 #include "base/buf.h"
@@ -94,7 +95,7 @@ static void add_points(const struct reading_series *from, int64_t shift_ns,
 }
 
 /* A row has one point at a time, and a GPU and metric have one row, unless labels of the host have
- * changed: then each is a counter of its own. */
+ * changed: then each is a separate counter. */
 void gpu_counters_of_profile(const struct profile *p, struct format_counters *out)
 {
 	int64_t shift_ns = sum_sub(p->meta.start_wall_ns, p->meta.start_mono_ns);
@@ -124,7 +125,7 @@ struct tracks {
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Adds samples without changing the range of the answer. */
+/* Adds samples without changing the range of the response. */
 static int add_samples(struct gpu_gather *g, struct profile *p)
 {
 	static const char *const names[] = { "gpu-time", "gpu-queue" };
@@ -155,7 +156,7 @@ static int put_points(struct tracks *t, uint32_t series, const struct metric_poi
 	return guard_memory(&t->gather.guard, sink->ops->kept_bytes(sink), t->err);
 }
 
-/* Times of the answer and of points are both the source's. */
+/* Times of the response and of points are both the source's. */
 static int add_readings(struct tracks *t, uint32_t series)
 {
 	const struct profile *from = t->gather.catalog;

@@ -1,3 +1,4 @@
+/* Sorts samples into lanes by labels, and reduces spans to pixels. */
 #include "query/lanes/lanes.h"
 
 #include "base/buf.h"
@@ -31,7 +32,7 @@ static int settle_axis(struct lanes_work *w, int64_t window_ns)
 	int64_t from_ns = round_down(q->from_ns, window_ns);
 	__int128 length = (__int128)q->to_ns - from_ns;
 	if (length <= 0)
-		return err_set(w->err, EINVAL, "the range ends before it begins");
+		return err_set(w->err, EINVAL, "the range ends before it starts");
 	if (length > INT64_MAX)
 		return err_set(w->err, EINVAL, "the range is longer than 292 years");
 	int64_t bucket_ns = (int64_t)((length + w->opts->px - 1) / w->opts->px);
@@ -177,7 +178,7 @@ static void move_sums(struct lanes_work *w)
 	w->sums.n = w->sums.cap = (w->out->n_lanes + 1) * n;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 static void take_times(struct lanes_work *w, uint32_t slot, struct lane *lane)
 {
@@ -275,7 +276,7 @@ static int check_question(const struct query *q, const struct lanes_opts *opts, 
 	if (opts->px < 1 || opts->px > LANES_MAX_PX)
 		return err_set(err, EINVAL, "lanes are 1 to %d pixels wide", LANES_MAX_PX);
 	if (opts->lanes < 1 || opts->lanes > LANES_MAX)
-		return err_set(err, EINVAL, "there are 1 to %d lanes at once", LANES_MAX);
+		return err_set(err, EINVAL, "expected 1 to %d lanes", LANES_MAX);
 	return q->source->is_block ? err_set(err, EINVAL, "the samples here have no times") : 0;
 }
 

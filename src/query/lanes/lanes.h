@@ -1,5 +1,5 @@
-/* query/lanes/lanes.h: what threads did when, for a picture of a given width in pixels: a day costs
- * as much as ten seconds.
+/* query/lanes/lanes.h: activity of threads over time, for a graph of a given width in pixels: a day
+ * costs as much as ten seconds.
  *
  *     lane      samples with the same values of the labels in `by`: a thread, unless other labels
  *               are given
@@ -8,7 +8,7 @@
  *     span      a stack from one time to another, in a lane that is one thread or one GPU stream,
  *               if it is wide enough to be visible
  *
- * If samples have times of their own and are few enough (LANES_MAX_ROWS), they are read one by one
+ * If samples have separate times and are few enough (LANES_MAX_ROWS), they are read one by one
  * (exact). Otherwise sums over windows are used: there are no spans then, and a store's windows
  * have no pid, tid and cpu, which are left out of `by` (ids_missing).
  *
@@ -18,10 +18,10 @@
  *
  * With `cpu`, the waits of the same threads are included if they were recorded: types off-cpu and
  * sched-wait, by the same conditions on labels. A call that waits for a GPU ([waiting for GPU] in
- * `wall`, and all of `gpu-wait`) is gpu_wait, whether or not the thread ran meanwhile. On a GPU
- * (gpu-time) running work is on and a waiting synchronization ([sync …]) is wait; each sample is
- * a span of its own. Filters apply: focus and ignore to samples; hide, no_kernel and no_user to the
- * choice of the leaf. */
+ * `wall`, and all of `gpu-wait`) is gpu_wait, whether or not the thread ran in the meantime. On a
+ * GPU (gpu-time) running work is on and a waiting synchronization ([sync …]) is wait; each sample
+ * is a separate span. Filters apply: focus and ignore to samples; hide, no_kernel and no_user to
+ * the choice of the leaf. */
 #ifndef CRESSET_QUERY_LANES_LANES_H
 #define CRESSET_QUERY_LANES_LANES_H
 
@@ -36,8 +36,8 @@ struct err;
 enum {
 	LANES_MAX_PX = 8192, /* limit: width of lanes in pixels */
 	LANES_MOMENT_MAX = 48,
-	LANES_MAX = 500,          /* limit: lanes that are told apart; the rest is one */
-	LANES_MAX_ROWS = 1 << 19, /* limit: samples of lanes that are looked at one by one */
+	LANES_MAX = 500,          /* limit: lanes that are distinguished; the rest is one */
+	LANES_MAX_ROWS = 1 << 19, /* limit: samples of lanes that are examined one by one */
 	/* limit: sums of all lanes before some are chosen; of more, rows are read twice */
 	LANES_MAX_SUMS = 1 << 21,
 	LANES_MAX_KEYS = QUERY_MAX_GROUPS,

@@ -1,3 +1,4 @@
+/* Lanes as JSON. */
 #include "query/lanes/lanes_json.h"
 
 #include "base/json/json.h"

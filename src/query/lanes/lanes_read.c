@@ -9,11 +9,11 @@
 
 enum { LOOK_EVERY = 1 << 14 };
 enum { READ_FALLS_BACK = 1 };
-#define SYNC "[sync" /* names that begin like this wait for a GPU, and run nothing there */
+#define SYNC "[sync" /* names that start like this wait for a GPU, and run nothing there */
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Types whose name says what the thread did. Waits for a GPU are also in the times of the others,
+/* Types whose name states what the thread did. Waits for a GPU are also in the times of the others,
  * so they are not added to these. */
 static const struct {
 	const char *name;
@@ -165,9 +165,8 @@ static int check_size(struct lanes_work *w)
 	uint64_t bytes = vec_size_bytes(&w->rows) + vec_size_bytes(&w->sums) +
 			 stack_facts_bytes(&w->facts) + w->keys.arena.total;
 	if (w->keys.all.n > LANES_MAX_KEYS) {
-		err_set(w->err, E2BIG, "there are more than %d lanes by these labels",
-			LANES_MAX_KEYS);
-		err_hint(w->err, "ask by labels that have fewer values");
+		err_set(w->err, E2BIG, "more than %d lanes by these labels", LANES_MAX_KEYS);
+		err_hint(w->err, "use labels with fewer values");
 		return -E2BIG;
 	}
 	return guard_memory(&w->guard, bytes, w->err);

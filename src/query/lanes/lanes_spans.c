@@ -13,7 +13,7 @@ enum { LEAST_BUCKETS = 2 }; /* narrower ones are only in the buckets */
 struct spanning {
 	struct lanes_work *w;
 	VEC(struct lane_span) spans; /* state and fact */
-	struct map stack_of;         /* fact → stack of the answer */
+	struct map stack_of;         /* fact → stack of the response */
 	struct map stack_of_id;      /* the same by the first bytes of the stack's id */
 	VEC(struct lane_stack) stacks;
 	struct stack_ids *ids; /* by dictionary */

@@ -69,7 +69,7 @@ struct lane_type {
 	struct query q; /* groups refers to it */
 	struct groups groups;
 	int64_t *ns;           /* by series: time per unit of value; 0: not a time */
-	enum lane_state state; /* unless a stack says otherwise */
+	enum lane_state state; /* unless a stack states otherwise */
 	bool by_stack;         /* the stack decides the state, or whether the sample counts */
 	bool is_gpu;           /* work on GPUs */
 	VEC(uint32_t) key_of;  /* by group; KEY_UNKNOWN */

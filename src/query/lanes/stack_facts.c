@@ -1,3 +1,4 @@
+/* Caches kind, name and state of stacks. */
 #include "query/lanes/lanes_work.h"
 
 #include "profile/names.h"

@@ -1,3 +1,4 @@
+/* Opens an in-memory database with virtual tables, an authorizer and limits. */
 #include "query/sql/sql.h"
 
 #include "base/cell.h"
@@ -148,7 +149,7 @@ static void has_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	}
 	if (sql_stack_of(sql, argv[0], &part, &stack))
 		sqlite3_result_int(ctx, stack_matches(sql, m, part, stack));
-	if (fresh) /* SQLite frees it at once unless the pattern is constant */
+	if (fresh) /* SQLite frees it immediately unless the pattern is constant */
 		sqlite3_set_auxdata(ctx, 1, fresh, matcher_free);
 }
 
@@ -257,10 +258,10 @@ static int check_text(struct sql *sql, const char *text, struct err *err)
 		return err_set(err, E2BIG, "SQL: the statement is longer than %d bytes",
 			       SQL_MAX_TEXT);
 	if (!*first)
-		return err_set(err, EINVAL, "SQL: there is no statement");
+		return err_set(err, EINVAL, "SQL: empty statement");
 	if (!is_word(first, "SELECT") && !is_word(first, "WITH") && !is_word(first, "VALUES"))
 		return column_error(err, "SQL", text, first,
-				    "only SELECT, WITH ... SELECT and VALUES are run here");
+				    "only SELECT, WITH ... SELECT and VALUES are allowed");
 	sql_growth_of(text, &growth);
 	if (growth.copies > SQL_MAX_EXPANSION)
 		return err_set(err, E2BIG, "SQL: the parts of WITH use each other too many times");

@@ -33,7 +33,7 @@ struct sql_answer {
 
 struct sql;
 
-/* The source stays the caller's, and must not be used otherwise meanwhile. limits: of each
+/* The source stays the caller's, and must not be used otherwise in the meantime. limits: of each
  * statement. memory_bytes limits SQLite's memory for sorting and grouping, measured as the growth
  * of its memory in this process. Scans of samples take up to 56 MiB more. */
 int sql_open(struct source *source, const struct guard_limits *limits, struct sql **out,
@@ -41,8 +41,8 @@ int sql_open(struct source *source, const struct guard_limits *limits, struct sq
 void sql_close(struct sql *sql); /* NULL is fine */
 
 /* -EINVAL: not a statement, or not an allowed one; the message has the position. Errors of limits
- * as in query/guard.h, -E2BIG also for a value; other errors of the source or the answer. Rows
- * given before an error stay with the answer. */
+ * as in query/guard.h, -E2BIG also for a value; other errors of the source or the response. Rows
+ * given before an error stay with the response. */
 int sql_run(struct sql *sql, const char *text, const struct sql_answer *answer, struct err *err);
 
 /* --- limits of a statement, and of its answer --- */
@@ -53,7 +53,7 @@ enum {
 	SQL_MAX_TEXT = 64 * 1024,
 	/* limit: bytes of one SQL value */
 	SQL_MAX_VALUE = 1000000,
-	SQL_MAX_COLUMNS = 200,  /* of an answer */
+	SQL_MAX_COLUMNS = 200,  /* of a response */
 	SQL_MAX_DEPTH = 100,    /* of an expression */
 	SQL_MAX_COMPOUND = 50,  /* SELECTs in one UNION */
 	SQL_MAX_OPS = 250000,   /* instructions of a compiled statement */

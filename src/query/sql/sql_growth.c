@@ -1,7 +1,7 @@
 /* Estimates how a statement grows while SQLite prepares it, which cannot be interrupted: each use
  * of a WITH becomes a copy of its text, and each use of a subquery's column is replaced by its
  * expression. Both multiply from level to level, so both are bounded here before SQLite sees the
- * text. This is not a parser: it only sees words, parentheses, and which of these begin with
+ * text. This is not a parser: it only sees words, parentheses, and which of these start with
  * SELECT. */
 #include "profile/strtab.h"
 #include "query/sql/sql_state.h"
@@ -48,7 +48,7 @@ static bool is_word_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* Returns the end of a comment at s, or s if there is none. */
+/* Returns the end of a comment at s, or s if none exists. */
 static const char *skip_comment(const char *s)
 {
 	if (s[0] == '-' && s[1] == '-')
@@ -60,7 +60,7 @@ static const char *skip_comment(const char *s)
 	return s;
 }
 
-/* Reads a quoted word: SQLite accepts strings as names, too. A doubled quote is one. */
+/* Reads a quoted word: SQLite accepts strings as names as well. A doubled quote is one. */
 static const char *read_quoted(const char *s, struct buf *word)
 {
 	char end = *s == '[' ? ']' : *s;

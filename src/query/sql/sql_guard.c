@@ -143,11 +143,11 @@ static int authorize(void *ctx, int action, const char *a, const char *b, const 
 		if (is_among(a, tables, sizeof tables / sizeof *tables) ||
 		    (b && !*b && sqlite3_strnicmp(a, "sqlite_", 7) != 0))
 			return SQLITE_OK;
-		return forbid(sql, "the table '%s' cannot be read here", a);
+		return forbid(sql, "the table '%s' is not readable", a);
 	case SQLITE_FUNCTION:
 		if (is_among(b, functions, sizeof functions / sizeof *functions))
 			return SQLITE_OK;
-		return forbid(sql, "the function '%s' cannot be used here", b);
+		return forbid(sql, "the function '%s' is not available", b);
 	}
 	return forbid(sql, "only SELECT, WITH ... SELECT and VALUES are run here", NULL);
 }

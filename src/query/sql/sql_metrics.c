@@ -48,7 +48,7 @@ static int hold_points(void *ctx, const struct metric_point *points, size_t n)
 		return -EINTR;
 	if (s->points.n + n > METRIC_MAX_POINTS)
 		return err_set(&s->sql->failed, E2BIG,
-			       "more than %d points of a metric in a day: ask for less time",
+			       "more than %d points of a metric in a day: select a shorter range",
 			       METRIC_MAX_POINTS);
 	vec_append(&s->points, points, n);
 	return 0;

@@ -1,3 +1,4 @@
+/* State shared by the virtual tables. */
 #include "query/sql/sql_state.h"
 
 #include "base/hash.h"

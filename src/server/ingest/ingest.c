@@ -1,3 +1,4 @@
+/* A queue of batches, and a thread that commits them in groups. */
 #include "server/ingest/ingest.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* A table of senders with sequence windows and base batches. */
 #include "server/ingest/senders.h"
 
 #include "base/fs.h"
@@ -74,7 +75,7 @@ static bool write_all(int fd, const char *data, size_t len)
 	return true;
 }
 
-/* Writes a key beside the current one: the slow step, before key_commit. Returns false if the disk
+/* Writes a key next to the current one: the slow step, before key_commit. Returns false if the disk
  * is full or broken; no file is left then. */
 static bool key_write(int keys, const uint8_t *id, const struct buf *packed)
 {

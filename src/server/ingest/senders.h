@@ -1,11 +1,11 @@
-/* server/ingest/senders.h: the senders of a tenant: what each one sends, for /debug/ingest; its
+/* server/ingest/senders.h: the senders of a tenant: uploads of each one, for /debug/ingest; its
  * last whole batch, which later ones are compressed against (format/otlp/otlp_pack.h); and the
  * store's ids of the stacks in it.
  *
- * The store, not this module, decides whether a batch is new, and remembers that for good. The data
- * here end with the server and are bounded: the sender not heard of for longest makes room for a
- * new one, and loses its whole batch (on the disk) or its known stacks (in memory) when those of
- * all senders are too large. Any thread may call. */
+ * The store, not this module, decides whether a batch is new, and remembers that permanently. The
+ * data here end with the server and are bounded: the sender not heard of for longest makes space
+ * for a new one, and loses its whole batch (on the disk) or its known stacks (in memory) when those
+ * of all senders are too large. Any thread may call. */
 #ifndef CRESSET_SERVER_INGEST_SENDERS_H
 #define CRESSET_SERVER_INGEST_SENDERS_H
 
@@ -65,7 +65,7 @@ void sender_stacks_use_begin(struct sender_stacks_use *u, struct store *s);
 /* Call it after the message is decoded; u->rows is for the store. */
 void sender_stacks_use_rows(struct sender_stacks_use *u);
 /* Call it when the message is in the store. Sets *out to the stacks for the sender's next message;
- * returns false if there are none. */
+ * returns false if none exists. */
 bool sender_stacks_use_result(const struct sender_stacks_use *u, struct sender_stacks *out);
 
 /* --- the senders --- */
@@ -127,24 +127,24 @@ struct senders {
  * -errno. */
 int keys_open(const char *dir, struct err *err);
 
-/* keys: from keys_open, taken over; -1: no whole batches are kept. */
+/* keys: from keys_open, taken over; -1: no whole batches are retained. */
 void senders_init(struct senders *s, int keys, uint64_t max_key_bytes, uint64_t max_stack_bytes);
 void senders_done(struct senders *s);
 
 void senders_note(struct senders *s, const struct sender_news *news);
 
-/* Keeps this batch, which is whole and on the disk, as the sender's key. One thread at a time calls
- * it: the committing one. */
+/* Retains this batch, which is whole and on the disk, as the sender's key. One thread at a time
+ * calls it: the committing one. */
 void senders_keep_key(struct senders *s, const uint8_t *id, uint64_t sequence,
 		      const struct buf *packed);
-/* Returns the sequence number of the whole batch kept of a sender, or 0 if there is none. */
+/* Returns the sequence number of the whole batch kept of a sender, or 0 if none exists. */
 uint64_t senders_key_sequence(struct senders *s, const uint8_t *id);
 /* Appends a copy of the whole batch. Returns false if it is gone or another one took its place. */
 bool senders_key(struct senders *s, const uint8_t *id, uint64_t sequence, struct buf *packed);
 /* Drops the whole batches of all senders: they contain data that was deleted. */
 void senders_drop_keys(struct senders *s);
 
-/* Keeps the known stacks of a sender; takes over *k. */
+/* Retains the known stacks of a sender; takes over *k. */
 void senders_keep_stacks(struct senders *s, const uint8_t *id, struct sender_stacks *k);
 /* Sets *out to a copy, which is empty if nothing is known. */
 void senders_stacks(struct senders *s, const uint8_t *id, struct sender_stacks *out);

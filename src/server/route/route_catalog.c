@@ -1,4 +1,4 @@
-/* /api/v1/types, labels, values, series: what can be queried. */
+/* /api/v1/types, labels, values, series: the contents of a source. */
 #include "query/answer_json.h"
 #include "query/catalog.h"
 #include "server/query_params.h"

@@ -1,4 +1,4 @@
-/* DELETE /api/v1/series: deletes the series that a selector takes, for good. */
+/* DELETE /api/v1/series: deletes the series that a selector takes, permanently. */
 #include "base/json/json.h"
 #include "profile/profile.h"
 #include "query/selector.h"
@@ -39,7 +39,7 @@ static int choose(struct query_params *a, struct chosen *c, struct err *err)
 	return rc;
 }
 
-/* Ends the lease before it returns: a view would keep the data that is to be deleted. */
+/* Ends the lease before it returns: a view would keep the data that must be deleted. */
 static int find(void *ctx, struct store_choice *out, struct err *err)
 {
 	struct chosen *c = ctx;
@@ -77,7 +77,7 @@ void handle_delete(struct request *r)
 	struct err err = { 0 };
 	uint64_t rows = 0;
 	if (!s) {
-		err_set(&err, EPERM, "this is only read here: nothing can be deleted");
+		err_set(&err, EPERM, "the data is read-only: nothing can be deleted");
 		reply_error(r, 403, &err);
 		return;
 	}
@@ -91,6 +91,6 @@ void handle_delete(struct request *r)
 		reply_deleted(r, &c, rows);
 		return;
 	}
-	reply_error(r, 503, &err); /* a retry goes on from here */
+	reply_error(r, 503, &err); /* a retry continues from here */
 	r->reply.retry_after_s = BUSY_RETRY_S;
 }

@@ -1,4 +1,4 @@
-/* /api/v1/diff: what changed from one side (a, afrom, ato: before) to another (b, bfrom, bto).
+/* /api/v1/diff: changes from one side (a, afrom, ato: before) to another (b, bfrom, bto).
  * Parameters absent for b are as for a. */
 #include "base/fs.h"
 #include "format/common/tree_bin.h"

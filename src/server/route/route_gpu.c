@@ -1,5 +1,5 @@
 /* /api/v1/gpu-idle: when GPUs were idle, what ended that, and what the processes that use them did
- * meanwhile. */
+ * in the meantime. */
 #include "format/table/table.h"
 #include "query/gpu/gpu_idle.h"
 #include "server/answer.h"
@@ -24,8 +24,8 @@ static int ask_threshold(const struct request *r, double *out, struct err *err)
 	if (!word)
 		return 0;
 	if (end == word || *end || !(v > 0 && v <= 1))
-		return err_set(err, EINVAL, "parameter threshold: %s is no share above 0, up to 1",
-			       word);
+		return err_set(err, EINVAL,
+			       "parameter threshold: %s is not a share above 0, up to 1", word);
 	*out = v;
 	return 0;
 }

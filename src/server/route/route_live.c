@@ -22,8 +22,8 @@ void handle_live(struct request *r)
 		return;
 	}
 	if (!live_add(r->server->live, r, text)) {
-		err_set(&err, EBUSY, "too many wait for news already");
-		err_hint(&err, "ask /api/v1/range now and then");
+		err_set(&err, EBUSY, "too many live subscribers");
+		err_hint(&err, "poll /api/v1/range instead");
 		reply_error(r, 429, &err);
 		r->reply.retry_after_s = FULL_RETRY_S;
 		return;

@@ -58,7 +58,7 @@ static void route_metrics(const struct counters *c, struct buf *b)
 	size_t n = 0;
 	while (routes[n].path)
 		n++;
-	metric(b, "cresset_http_requests", "counter", NULL, "Requests answered.");
+	metric(b, "cresset_http_requests", "counter", NULL, "HTTP requests.");
 	for (size_t i = 0; i < COUNTER_ROUTES; i++)
 		for (int class = 1; is_route(i, n) && class < COUNTER_CLASSES; class ++)
 			if (c->routes[i].answers[class]) {
@@ -67,13 +67,13 @@ static void route_metrics(const struct counters *c, struct buf *b)
 					 (unsigned long long)c->routes[i].answers[class]);
 			}
 	metric(b, "cresset_http_request_time_seconds", "counter", "seconds",
-	       "Time until requests were answered.");
+	       "Time from requests to their responses.");
 	for (size_t i = 0; i < COUNTER_ROUTES; i++)
 		if (is_route(i, n) && c->routes[i].time_ns) {
 			put_route(b, "cresset_http_request_time_seconds", i);
 			buf_addf(b, "} %.9g\n", c->routes[i].time_ns / 1e9);
 		}
-	metric(b, "cresset_http_answer_bytes", "counter", "bytes", "Bytes of answers.");
+	metric(b, "cresset_http_answer_bytes", "counter", "bytes", "Bytes of responses.");
 	for (size_t i = 0; i < COUNTER_ROUTES; i++)
 		if (is_route(i, n) && c->routes[i].bytes) {
 			put_route(b, "cresset_http_answer_bytes", i);
@@ -83,12 +83,11 @@ static void route_metrics(const struct counters *c, struct buf *b)
 
 static void refusal_metrics(const struct server *s, struct buf *b)
 {
-	metric(b, "cresset_http_refused", "counter", NULL,
-	       "What was refused, by the limit it met.");
+	metric(b, "cresset_http_refused", "counter", NULL, "Refused requests, by limit.");
 	for (int i = 0; i < REFUSALS; i++)
 		buf_addf(b, "cresset_http_refused_total{limit=\"%s\"} %llu\n", refusal_names[i],
 			 (unsigned long long)s->counters.refused[i]);
-	counter(b, "cresset_http_late", NULL, "Connections cut because they were late.",
+	counter(b, "cresset_http_late", NULL, "Connections closed by a time limit.",
 		s->connections.cut);
 }
 
@@ -123,75 +122,76 @@ static const struct family {
 #define SYMBOLS(member) offsetof(struct numbers, symbols.member)
 	/* clang-format would break up the rows. */
 	/* clang-format off */
-	{ "cresset_ingest_batches", "counter", NULL, "Batches that were added.",
+	{ "cresset_ingest_batches", "counter", NULL, "Batches stored.",
 	  SENDERS(counts.batches) },
-	{ "cresset_ingest_duplicates", "counter", NULL, "Batches that came again.",
+	{ "cresset_ingest_duplicates", "counter", NULL, "Duplicate batches.",
 	  SENDERS(counts.duplicates) },
-	{ "cresset_ingest_bytes", "counter", "bytes", "Bytes of batches as they came.",
+	{ "cresset_ingest_bytes", "counter", "bytes", "Bytes of batches as received.",
 	  SENDERS(counts.bytes) },
-	{ "cresset_ingest_samples", "counter", NULL, "Samples that were added.",
+	{ "cresset_ingest_samples", "counter", NULL, "Samples stored.",
 	  SENDERS(counts.samples) },
-	{ "cresset_ingest_points", "counter", NULL, "Points of metrics that were added.",
+	{ "cresset_ingest_points", "counter", NULL, "Metric points stored.",
 	  SENDERS(counts.points) },
 	{ "cresset_ingest_rejected", "counter", NULL,
-	  "Samples and points that were left out of batches.", SENDERS(counts.rejected) },
-	{ "cresset_ingest_frames", "counter", NULL, "Frames of batches.", SENDERS(counts.frames) },
-	{ "cresset_ingest_unnamed_frames", "counter", NULL, "Frames that came without a name.",
+	  "Samples and points rejected.", SENDERS(counts.rejected) },
+	{ "cresset_ingest_frames", "counter", NULL, "Frames in batches.", SENDERS(counts.frames) },
+	{ "cresset_ingest_unnamed_frames", "counter", NULL, "Frames received without a name.",
 	  SENDERS(counts.unnamed_frames) },
-	{ "cresset_ingest_senders", "gauge", NULL, "Senders that are remembered.",
+	{ "cresset_ingest_senders", "gauge", NULL, "Known senders.",
 	  SENDERS(senders) },
 	{ "cresset_ingest_missing_batches", "gauge", NULL,
-	  "Numbers of batches that have not come between the first and the last of a sender.",
+	  "Batches missing from the sequences of senders.",
 	  SENDERS(missing) },
 	{ "cresset_ingest_key_bytes", "gauge", "bytes",
-	  "Disk for the whole batches that senders pack later ones against.", SENDERS(key_bytes) },
+	  "Disk space of base batches for delta compression.", SENDERS(key_bytes) },
 	{ "cresset_ingest_known_stacks_bytes", "gauge", "bytes",
-	  "Memory for what is known of stacks of senders.", SENDERS(stack_bytes) },
-	{ "cresset_store_disk_bytes", "gauge", "bytes", "Disk of the store.", STORE(disk_bytes) },
-	{ "cresset_store_inbox_bytes", "gauge", "bytes", "Disk for what was added last.",
+	  "Memory of the stack caches of senders.", SENDERS(stack_bytes) },
+	{ "cresset_store_disk_bytes", "gauge", "bytes", "Disk space of the store.",
+	  STORE(disk_bytes) },
+	{ "cresset_store_inbox_bytes", "gauge", "bytes", "Disk space of the inbox.",
 	  STORE(inbox_bytes) },
-	{ "cresset_store_hot_bytes", "gauge", "bytes", "Disk for exact samples.",
+	{ "cresset_store_hot_bytes", "gauge", "bytes", "Disk space of exact samples.",
 	  STORE(hot_bytes) },
-	{ "cresset_store_memory_bytes", "gauge", "bytes", "Memory of the store.",
+	{ "cresset_store_memory_bytes", "gauge", "bytes", "Memory used by the store.",
 	  STORE(memory_bytes) },
-	{ "cresset_store_batches", "counter", NULL, "Batches that the store took.",
+	{ "cresset_store_batches", "counter", NULL, "Batches written to the store.",
 	  STORE(batches) },
-	{ "cresset_store_rows", "counter", NULL, "Rows that the store took.", STORE(rows) },
+	{ "cresset_store_rows", "counter", NULL, "Rows written to the store.", STORE(rows) },
 	{ "cresset_store_hot_rows", "counter", NULL,
-	  "Exact samples that the store took; they are in the inbox until their hour is over.",
+	  "Exact samples written to the store; they are in the inbox until their hour ends.",
 	  STORE(hot_rows) },
-	{ "cresset_store_points", "counter", NULL, "Points of metrics that the store took.",
+	{ "cresset_store_points", "counter", NULL, "Metric points written to the store.",
 	  STORE(points) },
 	{ "cresset_store_replayed_batches", "counter", NULL,
-	  "Batches found in the inbox when it was opened.", STORE(replayed) },
+	  "Batches replayed from the inbox at start.", STORE(replayed) },
 	{ "cresset_store_late_rows", "counter", NULL,
-	  "Rows that came more than an hour after their time.", STORE(late_rows) },
-	{ "cresset_store_expired_rows", "counter", NULL, "Rows from before what is kept: left out.",
+	  "Rows received more than an hour after their time.", STORE(late_rows) },
+	{ "cresset_store_expired_rows", "counter", NULL, "Rows older than the retention: dropped.",
 	  STORE(expired_rows) },
 	{ "cresset_store_clock_sets", "counter", NULL,
-	  "How often the clock was set by more than an hour: nothing is deleted by age for a day.",
+	  "Clock changes of more than an hour; each stops deletion by age for a day.",
 	  STORE(clock_sets) },
 	{ "cresset_store_left_out_files", "gauge", NULL,
-	  "Files of days that cannot be read: answers go without them.", STORE(left_out_parts) },
-	{ "cresset_store_bad_batches", "counter", NULL, "Damaged batches: left out.",
+	  "Unreadable files of days: missing from results.", STORE(left_out_parts) },
+	{ "cresset_store_bad_batches", "counter", NULL, "Damaged batches: skipped.",
 	  STORE(bad_batches) },
 	{ "cresset_store_bad_rows", "counter", NULL,
-	  "Rows whose stack or series is lost: left out.", STORE(bad_rows) },
-	{ "cresset_store_bad_blocks", "counter", NULL, "Damaged blocks that were met.",
+	  "Rows without their stack or series: skipped.", STORE(bad_rows) },
+	{ "cresset_store_bad_blocks", "counter", NULL, "Damaged blocks found.",
 	  STORE(bad_blocks) },
 	{ "cresset_store_hot_dropped_rows", "counter", NULL,
-	  "Exact samples that went before their time.", STORE(hot_dropped_rows) },
+	  "Exact samples deleted before their retention ended.", STORE(hot_dropped_rows) },
 	{ "cresset_store_folded_series", "counter", NULL,
-	  "Series beyond the limit: counted with the rest.", STORE(folded_series) },
+	  "Series beyond the limit, merged into [other].", STORE(folded_series) },
 	{ "cresset_store_damaged_parts", "counter", NULL,
-	  "Parts found after a crash to be other than what was sealed.", STORE(damaged_parts) },
+	  "Parts that differed from their seal after a crash.", STORE(damaged_parts) },
 	{ "cresset_symbols_tables", "gauge", NULL, "Symbol tables of build ids.", SYMBOLS(tables) },
-	{ "cresset_symbols_disk_bytes", "gauge", "bytes", "Disk of symbol tables.",
+	{ "cresset_symbols_disk_bytes", "gauge", "bytes", "Disk space of symbol tables.",
 	  SYMBOLS(disk_bytes) },
-	{ "cresset_symbols_memory_bytes", "gauge", "bytes", "Memory of symbol tables.",
+	{ "cresset_symbols_memory_bytes", "gauge", "bytes", "Memory used by symbol tables.",
 	  SYMBOLS(memory_bytes) },
 	{ "cresset_symbols_named_frames", "counter", NULL,
-	  "Frames that got a name of a symbol table.", SYMBOLS(named_frames) },
+	  "Frames symbolized by symbol tables.", SYMBOLS(named_frames) },
 	{ "cresset_symbols_unreadable", "counter", NULL, "Symbol tables that could not be read.",
 	  SYMBOLS(unreadable) },
 	/* clang-format on */
@@ -212,8 +212,7 @@ static void put_refused(struct buf *b, const struct numbers *n)
 {
 	const struct sender_refusals *r = &n->senders.counts.refused;
 
-	metric(b, "cresset_ingest_refused", "counter", NULL,
-	       "Requests that brought something and were refused, by status.");
+	metric(b, "cresset_ingest_refused", "counter", NULL, "Refused uploads, by status.");
 	for (int k = 0; k < SENDER_STATUSES && r->v[k].n; k++) {
 		put_tenant(b, "cresset_ingest_refused", "_total", n->tenant);
 		buf_addf(b, ",code=\"%u\"} %llu\n", r->v[k].status, (unsigned long long)r->v[k].n);
@@ -224,14 +223,14 @@ static void put_refused(struct buf *b, const struct numbers *n)
 static void put_kept(struct buf *b, const struct numbers *n)
 {
 	metric(b, "cresset_store_kept_from_seconds", "gauge", "seconds",
-	       "Unix time from which on the store keeps what it gets.");
+	       "Unix time of the oldest data that the store accepts.");
 	if (n->store.kept_from_ns > 0) {
 		put_tenant(b, "cresset_store_kept_from_seconds", "", n->tenant);
 		buf_addf(b, "} %.3f\n", n->store.kept_from_ns / 1e9);
 	}
 }
 
-/* Metrics of the tenant that asks; even the names of others stay unknown to it. */
+/* Metrics of the requesting tenant; even the names of others stay unknown to it. */
 static void tenant_metrics(struct tenant *t, struct buf *b)
 {
 	struct store *store = tenant_store(t);
@@ -262,7 +261,7 @@ static void query_metrics(const struct counters *c, struct buf *b)
 {
 	uint64_t n = 0;
 	metric(b, "cresset_query_duration_seconds", "histogram", "seconds",
-	       "How long questions took, with waiting for their turn.");
+	       "Duration of queries, including time in the queue.");
 	for (int i = 0; i < COUNTER_BUCKETS; i++) {
 		n += c->queries.buckets[i];
 		buf_addf(b, "cresset_query_duration_seconds_bucket{le=\"");
@@ -282,38 +281,38 @@ void handle_metrics(struct request *r)
 {
 	struct server *s = r->server;
 	struct buf b = { 0 };
-	metric(&b, "cresset_build", "info", NULL, "What runs here.");
+	metric(&b, "cresset_build", "info", NULL, "Version of this server.");
 	buf_addf(&b, "cresset_build_info{version=\"%s\"} 1\n", CRESSET_VERSION);
 	tenant_metrics(r->tenant, &b);
 	query_metrics(&s->counters, &b);
 	route_metrics(&s->counters, &b);
 	refusal_metrics(s, &b);
-	counter(&b, "cresset_http_connections", NULL, "Connections taken.",
+	counter(&b, "cresset_http_connections", NULL, "Connections accepted.",
 		s->counters.connections);
-	counter(&b, "cresset_http_body_bytes", "bytes", "Bytes of bodies received.",
+	counter(&b, "cresset_http_body_bytes", "bytes", "Bytes of request bodies.",
 		s->counters.body_bytes);
-	gauge(&b, "cresset_http_open_connections", NULL, "Connections now.",
+	gauge(&b, "cresset_http_open_connections", NULL, "Open connections.",
 	      connections_count(&s->connections));
-	gauge(&b, "cresset_http_waiting_queries", NULL, "Queries that wait for their turn.",
+	gauge(&b, "cresset_http_waiting_queries", NULL, "Queries in the queue.",
 	      workers_waiting(s->workers));
-	gauge(&b, "cresset_http_waiting_batches", NULL, "Batches that wait to be read.",
+	gauge(&b, "cresset_http_waiting_batches", NULL, "Batches in the queue.",
 	      workers_waiting(s->writers));
-	gauge(&b, "cresset_http_live_streams", NULL, "Streams of /api/v1/live now.",
+	gauge(&b, "cresset_http_live_streams", NULL, "Open streams of /api/v1/live.",
 	      live_count(s->live));
-	gauge(&b, "cresset_http_bodies_limit_bytes", "bytes", "Memory that bodies may have.",
+	gauge(&b, "cresset_http_bodies_limit_bytes", "bytes", "Memory limit of request bodies.",
 	      s->bodies.limit_bytes);
-	gauge(&b, "cresset_http_bodies_bytes", "bytes", "Memory for bodies now.",
+	gauge(&b, "cresset_http_bodies_bytes", "bytes", "Memory used by request bodies.",
 	      s->bodies.used_bytes);
 	if (s->opts.silent.since_ns) {
 		uint64_t since_ns = s->opts.silent.since_ns(s->opts.silent.ctx);
 
 		gauge(&b, "cresset_collector_silent_seconds", "seconds",
-		      "Time since the collector has stopped answering; 0: it answers.",
+		      "Time since the collector stopped responding; 0: it responds.",
 		      since_ns ? (clock_mono_ns() - since_ns) / 1e9 : 0);
 	}
 	if (s->opts.unread.count)
 		gauge(&b, "cresset_names_unread_files", NULL,
-		      "Files without names: reading them has ended this process.",
+		      "Files that are not symbolized, because reading them crashed the process.",
 		      s->opts.unread.count(s->opts.unread.ctx));
 	counter(&b, "process_cpu_seconds", "seconds", "CPU time, user and system.",
 		clock_cpu_ns() / 1e9);

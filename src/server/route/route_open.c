@@ -1,5 +1,5 @@
 /* POST /api/v1/open: converts a file in any known format to what the page's Import screen shows.
- * Nothing is kept. */
+ * Nothing is retained. */
 #include "base/clock.h"
 #include "format/common/format.h"
 #include "format/html/container.h"

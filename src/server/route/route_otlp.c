@@ -19,11 +19,11 @@ static unsigned check_type(const struct request *r, struct err *err)
 	size_t n = strcspn(type, "; ");
 	if (n == strlen(PROTOBUF) && strncasecmp(type, PROTOBUF, n) == 0)
 		return 0;
-	err_set(err, EINVAL, "Content-Type '%.60s' is not taken, %s is", type, PROTOBUF);
+	err_set(err, EINVAL, "Content-Type '%.60s' is not supported; use %s", type, PROTOBUF);
 	return 415;
 }
 
-/* Returns NULL if the request was answered. */
+/* Returns NULL if the request was served. */
 static struct upload *begin(struct request *r)
 {
 	struct upload *a = upload_new(r);

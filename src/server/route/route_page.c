@@ -18,7 +18,7 @@
 
 enum { PAGE_MAX_BYTES = 16 << 20 };
 
-/* The page loads only its own files; pictures are frames, and cannot reach it (server/answer.h). */
+/* The page loads only its own files; graphs are frames, and cannot reach it (server/answer.h). */
 #define PAGE_POLICY \
 	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src " \
 	"'self'; " \
@@ -26,7 +26,7 @@ enum { PAGE_MAX_BYTES = 16 << 20 };
 
 /* --- which file ------------------------------------------------------------------------------- */
 
-/* Each screen of the page has a path of its own; the page finds out itself which one it is. */
+/* Each screen of the page has a separate path; the page finds out itself which one it is. */
 static const char *file_of(const char *path)
 {
 	static const char *const screens[] = { "/",        "/explore", "/timeline",
@@ -115,8 +115,7 @@ static int read_below(int dir, const char *file, struct buf *out, struct err *er
 {
 	int fd = open_below(dir, file);
 	if (fd < 0)
-		return err_set(err, ENOENT, "there is no %s in --ui-dir: %s", file,
-			       strerror(errno));
+		return err_set(err, ENOENT, "%s is missing in --ui-dir: %s", file, strerror(errno));
 	int rc = fs_read_fd(fd, PAGE_MAX_BYTES, out, err);
 	close(fd);
 	return rc;

@@ -83,11 +83,9 @@ static void reply_push(struct upload *a)
 	struct err err = { 0 };
 	if (a->expired && a->expired == a->news.samples + a->points.n) {
 		/* Nothing of it can ever be queried. */
-		err_set(&err, EINVAL,
-			"all %llu samples and points are older than what is kept here",
+		err_set(&err, EINVAL, "all %llu samples and points are older than the retention",
 			(unsigned long long)a->expired);
-		err_hint(&err,
-			 "/api/v1/status says from when on; are the clocks of both sides right?");
+		err_hint(&err, "/api/v1/status has its start; check the clocks of both sides");
 		reply_error(a->r, 422, &err);
 		return;
 	}
@@ -124,7 +122,7 @@ void handle_push(struct request *r)
 {
 	struct upload *a = upload_new(r);
 	struct err err = { 0 };
-	if (!a || !upload_unpack(a)) /* r was answered, and is gone */
+	if (!a || !upload_unpack(a)) /* r was served, and is gone */
 		return;
 	const char *type = request_param(r, "type");
 	struct profile *p = upload_profile(a);
@@ -136,7 +134,7 @@ void handle_push(struct request *r)
 		rc = add_labels(r, p, &err);
 	if (rc < 0) {
 		if (rc == -ENOMEM)
-			err_hint(&err, "in parts it fits; --memory of the server sets the limit");
+			err_hint(&err, "send it in parts; --memory of the server sets the limit");
 		upload_refuse(a, status_of(rc), &err);
 		return;
 	}
@@ -148,7 +146,7 @@ void handle_push(struct request *r)
 	metric_samples_add_readings(p, &at, &a->points);
 	a->rejected = a->news.rejected = p->readings.n_points - a->points.n;
 	if (a->rejected)
-		buf_addf(&a->why, "%llu readings beyond the %d that one request takes",
+		buf_addf(&a->why, "%llu readings beyond the limit of %d per request",
 			 (unsigned long long)a->rejected, METRIC_MAX_BATCH_POINTS);
 	a->reply = reply_push;
 	upload_commit(a);

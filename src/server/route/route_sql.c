@@ -55,7 +55,7 @@ static int parse_json(struct request *r, const char **out, struct err *err)
 	input_close(in);
 	if (rc < 0) {
 		err->code = EINVAL;
-		err_prefix(err, "the body is no JSON");
+		err_prefix(err, "the body is not JSON");
 		return -EINVAL;
 	}
 	return *out ? 0
@@ -81,7 +81,7 @@ static int read_statement(struct request *r, const char **out, struct err *err)
 	return 0;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------- */
 
 struct writer {
 	struct grid *grid;
@@ -99,7 +99,7 @@ static int write_row(void *ctx, const struct cell *cells, size_t n, struct err *
 	struct writer *w = ctx;
 	off_t at = lseek(w->fd, 0, SEEK_CUR);
 	if (at > 0 && (uint64_t)at > w->max_bytes)
-		return err_set(err, E2BIG, "the answer is larger than %llu bytes",
+		return err_set(err, E2BIG, "the result is larger than %llu bytes",
 			       (unsigned long long)w->max_bytes);
 	return grid_row(w->grid, cells, n, err);
 }

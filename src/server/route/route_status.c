@@ -177,7 +177,7 @@ static void refused_json(const struct server *s, struct json *j)
 	json_end(j);
 }
 
-/* Returns 0 while the collector answers, or if there is none. */
+/* Returns 0 while the collector responds, or if none exists. */
 static int64_t silent_since_wall_ns(const struct server *s)
 {
 	uint64_t since_ns =
@@ -251,13 +251,13 @@ static void reply_ok(struct request *r)
 	reply_body(r, "text/plain; charset=utf-8", &b);
 }
 
-/* The server answers. */
+/* The server responds. */
 void handle_healthz(struct request *r)
 {
 	reply_ok(r);
 }
 
-/* Returns -EAGAIN with err set while the collector does not answer. */
+/* Returns -EAGAIN with err set while the collector does not respond. */
 static int check_recording(const struct server *s, struct err *err)
 {
 	int64_t since_ns = silent_since_wall_ns(s);
@@ -265,13 +265,13 @@ static int check_recording(const struct server *s, struct err *err)
 	if (!since_ns)
 		return 0;
 	time_text(&at, since_ns);
-	err_set(err, EAGAIN, "not recording since %s: the collector does not answer",
+	err_set(err, EAGAIN, "not recording since %s: the collector does not respond",
 		buf_cstr(&at));
 	buf_done(&at);
 	return -EAGAIN;
 }
 
-/* The data can be read, and more is recorded, too. */
+/* The data can be read, and more is recorded as well. */
 void handle_readyz(struct request *r)
 {
 	struct err err = { 0 };

@@ -22,12 +22,13 @@ static bool find(struct request *r, uint8_t *id, size_t *len)
 	if (*len && r->tenant->symbols)
 		return true;
 	if (!*len) {
-		err_set(&err, EINVAL, "a build id is 2 to %d digits of 0-9a-f, an even number",
+		err_set(&err, EINVAL,
+			"a build id has 2 to %d hexadecimal digits (0-9a-f), an even number",
 			2 * BUILD_ID_MAX);
 		reply_error(r, 400, &err);
 		return false;
 	}
-	err_set(&err, EPERM, "no symbol tables are kept here");
+	err_set(&err, EPERM, "this server stores no symbol tables");
 	reply_error(r, 403, &err);
 	return false;
 }
@@ -57,7 +58,7 @@ void handle_symbols_head(struct request *r)
 		reply_new(r, 200, false);
 		return;
 	}
-	err_set(&err, ENOENT, "there is no symbol table of this build id");
+	err_set(&err, ENOENT, "no symbol table of this build id");
 	reply_error(r, 404, &err);
 }
 
@@ -88,7 +89,7 @@ void handle_symbols_put(struct request *r)
 		return;
 	}
 	if (!budget_take(budget, bytes)) {
-		err_set(&err, EBUSY, "there is no memory for more bodies at once");
+		err_set(&err, EBUSY, "no memory for more request bodies at the moment");
 		reply_error(r, 503, &err);
 		r->reply.retry_after_s = 1;
 		return;

@@ -31,7 +31,7 @@ static int ask_step(const struct query_params *a, int64_t *out, struct err *err)
 	const char *text = request_param(a->r, "step");
 	uint64_t step_ns = sum_sub(a->q.to_ns, a->q.from_ns) / RANGE_STEPS;
 	if (text && (parse_duration(text, SECOND, &step_ns) < 0 || !step_ns || step_ns > INT64_MAX))
-		return err_set(err, EINVAL, "parameter step: '%s' is no time like 10s", text);
+		return err_set(err, EINVAL, "parameter step: '%s' is not a time like 10s", text);
 	*out = step_ns ? (int64_t)step_ns : 1;
 	return 0;
 }
@@ -63,7 +63,7 @@ static int answer_metric(struct query_params *a, struct err *err)
 	if (rc == 0)
 		rc = ask_step(a, &step_ns, err);
 	if (rc == 0 && !type_is_metric(&a->catalog->series.types.v[a->q.type]))
-		rc = err_set(err, EINVAL, "this is no metric; /api/v1/range has totals");
+		rc = err_set(err, EINVAL, "not a metric; /api/v1/range has totals");
 	if (rc < 0)
 		return rc;
 	enum metric_reduction reduction = query_reduction(&a->q, word);

@@ -164,7 +164,7 @@ static const struct format *asked_format(const char *name, struct err *err)
 	for (size_t i = 0; formats[i]; i++)
 		if (formats[i]->write)
 			buf_addf(&list, ", %s", formats[i]->name);
-	err_set(err, EINVAL, "parameter fmt: there is no format '%.60s'", name);
+	err_set(err, EINVAL, "parameter fmt: unknown format '%.60s'", name);
 	err_hint(err, "it is one of: tree, bin%s", buf_cstr(&list));
 	buf_done(&list);
 	return NULL;

@@ -119,7 +119,7 @@ int route_check_param(const struct route *route, const char *name, struct err *e
 		found |= *known[i] && strcmp(known[i], name) == 0;
 	if (!found) {
 		const char *near = str_nearest(name, (const char *const *)known, n);
-		err_set(err, EINVAL, "there is no parameter '%.60s' here", name);
+		err_set(err, EINVAL, "unknown parameter '%.60s'", name);
 		if (near && *near)
 			err_hint(err, "did you mean '%s'?", near);
 	}

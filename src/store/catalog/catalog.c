@@ -1,3 +1,4 @@
+/* Loads series from chunks, and assigns numbers to new ones. */
 #include "store/catalog/catalog_state.h"
 
 #include "base/buf.h"
@@ -157,7 +158,7 @@ static int load_tables(struct catalog *c, struct err *err)
 	/* Each series must have the number it was written with. */
 	for (size_t i = 0; rc == 0 && i < reader.series.v.n; i++)
 		if (reader.series.v.v[i] != i)
-			rc = err_set(err, EBADMSG, "%s: a series is there twice", db_path(c->db));
+			rc = err_set(err, EBADMSG, "%s: a series is duplicated", db_path(c->db));
 	if (rc == 0)
 		rc = catalog_read_taken(c, &reader, err);
 	chunk_reader_done(&reader);
@@ -350,7 +351,7 @@ static uint32_t fold_series(struct catalog *c, struct wanted_series *w, struct s
 	return id == UINT32_MAX ? add_series(c, w) : id; /* it has no labels */
 }
 
-/* Counts active series again; series without recent rows make room for others. */
+/* Counts active series again; series without recent rows make space for others. */
 static void count_active(struct catalog *c, int64_t now_ns)
 {
 	if (now_ns >= c->counted_ns && now_ns - c->counted_ns < RECOUNT_NS)
@@ -376,7 +377,7 @@ static void mark_active(struct catalog *c, uint32_t id, int64_t now_ns)
 		count_use(c, u);
 }
 
-/* Whether all together leave no room for a series. id: UINT32_MAX if it does not exist. */
+/* Whether all together leave no space for a series. id: UINT32_MAX if it does not exist. */
 static bool is_catalog_full(const struct catalog *c, uint32_t id)
 {
 	return c->active >= c->max_series ||

@@ -1,10 +1,10 @@
-/* store/catalog/catalog.h: meta.db: the types, labels and series of a store, and what it keeps
+/* store/catalog/catalog.h: meta.db: the types, labels and series of a store, and what it retains
  * since when.
  *
- * Series get consecutive numbers, which blocks refer to. A number that nothing refers to any more
- * becomes free, and is reused once no reader can mean the old series: see store/write/gc.c. The
- * tables are stored as chunks (profile/chunk.h): catalog_sync adds the new ones, and the first one
- * after opening rewrites everything in one piece.
+ * Series get consecutive numbers, which blocks refer to. A number without references becomes free,
+ * and is reused once no reader can mean the old series: see store/write/gc.c. The tables are stored
+ * as chunks (profile/chunk.h): catalog_sync adds the new ones, and the first one after opening
+ * rewrites everything in one piece.
  *
  * At most max_series are active, that is, had rows in the last 24 hours. A further series is
  * folded: its label with the most values in the catalog becomes `[other]`. Beyond an eighth more of
@@ -36,7 +36,7 @@ struct clock_watch;
 struct catalog_opts {
 	bool read_only;
 	uint32_t max_series;
-	uint64_t max_bytes; /* of memory; beyond it new series are folded, too; 0: no limit */
+	uint64_t max_bytes; /* of memory; beyond it new series are folded as well; 0: no limit */
 	const char *vfs;
 };
 
@@ -85,10 +85,10 @@ void catalog_reuse(struct catalog *c);
 /* Writes what is new; synced when it returns 0. */
 int catalog_sync(struct catalog *c, struct err *err);
 
-/* The start of the first day that is kept; synced when the setter returns 0. */
+/* The start of the first day that is retained; synced when the setter returns 0. */
 int64_t catalog_kept_from(const struct catalog *c);
 int catalog_keep_from(struct catalog *c, int64_t from_ns, struct err *err); /* only forward */
-/* The same, backward, too: the old value came from a clock that was ahead. */
+/* The same, backward as well: the old value came from a clock that was ahead. */
 int catalog_keep_again(struct catalog *c, int64_t from_ns, struct err *err);
 
 /* The clocks at the last look; zeroed: there was none. Synced when the setter returns 0. */
@@ -99,15 +99,15 @@ int catalog_set_clock(struct catalog *c, const struct clock_watch *w, struct err
 const struct store_asked *catalog_asked(const struct catalog *c);
 int catalog_ask(struct catalog *c, const struct store_asked *asked, struct err *err);
 
-/* Reports what is kept at this time. */
+/* Reports what is retained at this time. */
 void catalog_kept_of(const struct catalog *c, int64_t now_ns, struct store_kept *out);
 
 /* Hours of the hot tier before this time take no samples unless they exist (store/day/hot.h).
  * Returns 1 with *out, or 0 if it was never set. */
 int catalog_hot_from(struct catalog *c, int64_t *out_ns, struct err *err);
 int catalog_hot_keep_from(struct catalog *c, int64_t from_ns, struct err *err); /* only forward */
-/* The same, backward, too. The old value is kept aside: catalog_hot_waiting returns the latest such
- * value, INT64_MIN: none. */
+/* The same, backward as well. The old value is retained aside: catalog_hot_waiting returns the
+ * latest such value, INT64_MIN: none. */
 int catalog_hot_keep_again(struct catalog *c, int64_t from_ns, struct err *err);
 int catalog_hot_waiting(struct catalog *c, int64_t *out_ns, struct err *err);
 

@@ -1,4 +1,4 @@
-/* Parts of meta.db: since when a store keeps data, the clocks' last look, and pinned ranges. */
+/* Parts of meta.db: since when a store retains data, the clocks' last look, and pinned ranges. */
 #include "store/catalog/catalog_state.h"
 
 #include "store/catalog/catalog.h"
@@ -212,7 +212,7 @@ int catalog_unpin(struct catalog *c, const struct store_pin *pin, struct err *er
 	size_t at;
 
 	if (!find_pin(c, pin, &at))
-		return err_set(err, ENOENT, "there is no such pinned range");
+		return err_set(err, ENOENT, "no such pinned range");
 	int rc = change_pin(c, "DELETE FROM pin WHERE from_ns = ? AND to_ns = ?", pin, err);
 	if (rc == 0)
 		c->pins.v[at] = c->pins.v[--c->pins.n];

@@ -1,4 +1,4 @@
-/* Removes series that nothing refers to any more, and later reuses their places. */
+/* Removes series without references, and later reuses their places. */
 #include "store/catalog/catalog_state.h"
 
 #include "base/mem.h"

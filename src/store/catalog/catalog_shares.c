@@ -1,4 +1,4 @@
-/* Shares: how many series a program and a user may have at once (catalog.h). */
+/* Shares: how many series a program and a user may have at one time (catalog.h). */
 #include "store/catalog/catalog_state.h"
 
 #include "base/err.h"
@@ -13,7 +13,7 @@
 
 #define MINUTE_NS (60 * 1000000000ll)
 #define DAY_NS    (24 * 60 * MINUTE_NS)
-/* Without a further name for that long a storm is over. Its end makes room for as many series
+/* Without a further name for that long a storm is over. Its end makes space for as many series
  * again, so the next one has to wait longer. */
 #define QUIET_NS  (10 * MINUTE_NS)
 enum { QUIET_GROWTH = 4 };
@@ -106,7 +106,7 @@ static bool is_full(const struct catalog *c, const struct series_share *share, u
 	return share && share->active >= (most > LEAST ? most : LEAST);
 }
 
-/* Of a process that renames itself, the name of the process differs, too. */
+/* Of a process that renames itself, the name of the process differs as well. */
 bool catalog_share_takes_other(const struct catalog *c, struct series_owner owner)
 {
 	const struct series_share *user = find_share(c, owner.user);
@@ -137,7 +137,7 @@ struct series_share *catalog_share_full(const struct catalog *c, struct series_o
 
 /* --- storms ----------------------------------------------------------------------------------- */
 
-/* Keeps the words for the log. */
+/* Retains the words for the log. */
 static void say_storm(struct catalog *c, const struct profile *p, const struct label *labels,
 		      uint32_t n)
 {
@@ -149,8 +149,8 @@ static void say_storm(struct catalog *c, const struct profile *p, const struct l
 	for (int k = 0; k < OWNER_KEYS; k++)
 		texts[k] = texts[k] ? texts[k] : "";
 	err_set(&c->shares.news, ENOSPC,
-		"program %s of user %s%s%s has more series than its share: further names of it "
-		"are [other]",
+		"program %s of user %s%s%s has more series than its share: further names become "
+		"[other]",
 		texts[OWNER_EXECUTABLE], texts[OWNER_USER], *texts[OWNER_HOST] ? " on " : "",
 		texts[OWNER_HOST]);
 	err_hint(&c->shares.news, "its threads have many names; see --max-series");

@@ -82,7 +82,7 @@ struct series_owner catalog_owner(const struct profile *p, const struct label *l
 void catalog_share_note(struct catalog *c, struct series_use *use, struct series_owner owner);
 /* Counts an active series in its shares. */
 void catalog_share_count(struct catalog *c, const struct series_use *use);
-/* Returns the share that has no room for a further series, or NULL. */
+/* Returns the share that has no space for a further series, or NULL. */
 struct series_share *catalog_share_full(const struct catalog *c, struct series_owner owner);
 /* Whether a user has so few series that the limit of all is not for them. */
 bool catalog_share_is_small(const struct catalog *c, struct series_owner owner);
@@ -93,7 +93,7 @@ void catalog_share_folded(struct catalog *c, struct series_share *share, const s
 			  const struct label *labels, uint32_t n, int64_t now_ns);
 /* Lets go of the series of storms that are over, and sets all shares to no active series. */
 void catalog_shares_release(struct catalog *c, int64_t now_ns);
-/* Moves the shares to *before; and takes over those that still have series, once these are noted
+/* Moves the shares to *before; and takes over the ones that still have series, once these are noted
  * again. */
 void catalog_shares_begin_again(struct catalog *c, struct series_shares *before);
 void catalog_shares_take_over(struct catalog *c, struct series_shares *before);

@@ -1,3 +1,4 @@
+/* Constants and helpers of blocks. */
 #include "store/codec/block.h"
 
 #include "base/hash.h"

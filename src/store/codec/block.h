@@ -102,7 +102,7 @@ struct block_columns {
 	size_t n, cap;
 };
 void block_columns_done(struct block_columns *b);
-/* Makes room for n rows; the content is lost. Returns false if out of memory. */
+/* Makes space for n rows; the content is lost. Returns false if out of memory. */
 bool block_columns_reserve(struct block_columns *b, size_t n);
 int block_read_columns(struct block_coder *c, const struct block_sums *sums, const void *data,
 		       size_t len, uint32_t windows, uint32_t from, uint32_t to,
@@ -114,7 +114,7 @@ int block_read_part(struct block_coder *c, const struct block_sums *sums, const 
 		    size_t len, uint32_t windows, uint32_t from, uint32_t to, int64_t *totals,
 		    struct err *err);
 
-/* Checksum over a block's key and its blobs. Detail is stored apart, with a checksum of its own:
+/* Checksum over a block's key and its blobs. Detail is stored apart, with a separate checksum:
  * (key, detail, its length, NULL, 0). */
 struct block_key {
 	uint32_t series;

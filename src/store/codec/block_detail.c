@@ -44,7 +44,7 @@ static int open_detail(const struct block_sums *sums, const void *data, size_t l
 	d->piece_windows = piece_windows;
 	d->sizes = in;
 	if (!sizes_fit(d, in, &d->pieces))
-		return block_bad(err, "other pieces than it says");
+		return block_bad(err, "its pieces do not match its header");
 	return 0;
 }
 
@@ -98,7 +98,7 @@ struct some_rows {
 	size_t n;
 	bool all_asked; /* all windows are in the walk's range */
 };
-/* Takes rows, and sets where the next ones go, with room for as many as the detail has left, at
+/* Takes rows, and sets where the next ones go, with space for as many as the detail has left, at
  * most SOME_ROWS. */
 typedef void rows_fn(void *ctx, struct some_rows *rows);
 
@@ -394,7 +394,7 @@ static int read_columns(struct block_coder *c, const struct block_sums *sums, co
 	w.some = (struct some_rows){ .id = out->stack, .window = out->window, .value = out->value };
 	if (!walk(&w, d, &read) || (all && read != d->rows)) {
 		out->n = 0;
-		return block_bad(err, "detail that is not that of its stacks");
+		return block_bad(err, "detail of other stacks");
 	}
 	return 0;
 }
@@ -456,7 +456,7 @@ static int sort_rows(const struct block_sums *sums, const struct block_columns *
 		s.left[rows->stack[i]] -= (uint64_t)rows->value[i];
 	}
 	if (!counts_fit(&s, sums->n))
-		rc = block_bad(err, "detail that is not that of its stacks");
+		rc = block_bad(err, "detail of other stacks");
 	else if (!(*out = malloc((rows->n + 1) * sizeof **out)))
 		rc = no_room(rows->n, err);
 	else
@@ -530,6 +530,6 @@ int block_read_part(struct block_coder *c, const struct block_sums *sums, const 
 	if (sums->n)
 		memset(totals, 0, sums->n * sizeof *totals);
 	if (!add_parts(c, sums, &d, from, to, totals))
-		return block_bad(err, "detail that is not that of its stacks");
+		return block_bad(err, "detail of other stacks");
 	return 0;
 }

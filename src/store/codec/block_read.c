@@ -1,3 +1,4 @@
+/* Decodes blocks, with checks of every length. */
 #include "base/mem.h"
 
 #include "store/codec/block_parts.h"
@@ -41,7 +42,7 @@ int block_open_blob(struct block_coder *c, const void *data, size_t len, uint8_t
 	}
 	most = most < BLOCK_MAX_BYTES ? most : BLOCK_MAX_BYTES;
 	if (b->in.bad || (b->flags & BLOB_PACKED && !unpack(c, &b->in, most)))
-		return block_bad(err, "what is compressed in it cannot be decompressed");
+		return block_bad(err, "its data cannot be decompressed");
 	return 0;
 }
 
@@ -93,7 +94,7 @@ static void make_room(struct block_sums *s, uint32_t n, bool weighted)
 	}
 }
 
-/* gaps: room for n. */
+/* gaps: space for n. */
 static bool read_ids(struct cur *in, uint32_t n, uint32_t max_stack, uint64_t *gaps, uint32_t *ids)
 {
 	uint64_t next = 0;
@@ -153,7 +154,7 @@ static int read_sums(struct cur *in, uint8_t flags, uint32_t max_stack, struct b
 		return block_bad(err, "more stacks than it has bytes for");
 	make_room(s, n, flags & BLOB_WEIGHTED);
 	if (!read_ids(in, n, max_stack, (uint64_t *)s->total, s->stack))
-		return block_bad(err, "a stack that is not there");
+		return block_bad(err, "a missing stack");
 	if (!read_totals(in, n, flags, s->total))
 		return block_bad(err, "no total of a stack");
 	s->n = n;

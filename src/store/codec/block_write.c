@@ -1,3 +1,4 @@
+/* Encodes windows, stacks and values of a block. */
 #include "base/bits.h"
 #include "base/buf.h"
 #include "store/codec/block_parts.h"
@@ -129,7 +130,7 @@ static void put_stack(struct block_coder *c, const struct block_row *rows, size_
 	uint64_t total = add_cells(c, rows, n, e);
 	if (c->cells.n == cells)
 		return;
-	/* Reserve room for one stack in all columns. */
+	/* Reserve space for one stack in all columns. */
 	for (struct buf *b = c->columns; b < c->columns + COLUMNS; b++)
 		if (b->cap - b->len < VARINT_MAX_BYTES)
 			buf_reserve(b, VARINT_MAX_BYTES);

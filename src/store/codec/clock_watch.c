@@ -1,3 +1,4 @@
+/* Compares the wall clock with CLOCK_BOOTTIME. */
 #include "store/codec/clock_watch.h"
 
 #include "profile/sum.h"

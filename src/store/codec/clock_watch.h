@@ -2,7 +2,7 @@
  *
  * Each look compares wall time with the time since boot, which cannot be set. If they have drifted
  * apart by more than an hour, the clock was set, and nothing is deleted by age for the next day of
- * uptime. The last look is stored in meta.db, so a change while no writer ran is noticed, too.
+ * uptime. The last look is stored in meta.db, so a change while no writer ran is noticed as well.
  * Across a boot there is nothing to compare with: the clock of a machine that was off for up to a
  * day is trusted. */
 #ifndef CRESSET_STORE_CODEC_CLOCK_WATCH_H

@@ -1,3 +1,4 @@
+/* Encodes and decodes columns of exact samples. */
 #include "store/codec/hot_block.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* A bit writer and reader for times and values. */
 #include "store/codec/metric.h"
 
 #include "base/bits.h"
@@ -146,7 +147,7 @@ static bool get_value(struct bit_reader *r, struct state *s)
 	return true;
 }
 
-/* Reads n points into the room after the existing ones. */
+/* Reads n points into the space after the existing ones. */
 static bool get_points(struct bit_reader *r, uint64_t unit, size_t n, struct metric_points *points)
 {
 	struct state s = { 0 };
@@ -179,7 +180,7 @@ int metric_decode(const void *data, size_t len, struct metric_points *points, st
 	vec_reserve(points, points->n + n);
 	struct bit_reader r = { in.p, cur_left(&in), 0 };
 	if (n ? !get_points(&r, unit, n, points) : cur_left(&in) > 0)
-		return err_set(err, EBADMSG, "damaged metric block: it ends, or ought to");
+		return err_set(err, EBADMSG, "damaged metric block: wrong length");
 	points->n += n;
 	return 0;
 }

@@ -1,3 +1,4 @@
+/* Sorts points by series, and encodes them. */
 #include "store/codec/metric_samples.h"
 
 #include "base/buf.h"
@@ -63,7 +64,8 @@ int metric_samples_check(const struct metric_samples *m, const struct profile *p
 	for (size_t i = 0; m && i < m->n; i++) {
 		uint32_t id = m->v[i].series;
 		if (id >= t->series.n || !type_is_metric(&t->types.v[t->series.v[id].type]))
-			return err_set(err, EINVAL, "a point of a series that is no metric");
+			return err_set(err, EINVAL,
+				       "a metric point in a series that is not a metric");
 	}
 	return 0;
 }

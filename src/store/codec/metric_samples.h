@@ -47,7 +47,7 @@ static inline enum metric_kind metric_kind_of(const struct type *t)
  * NULL. */
 int metric_samples_check(const struct metric_samples *m, const struct profile *p, struct err *err);
 
-/* m: in any order. Of several points of a series at one time the last one is kept. */
+/* m: in any order. Of several points of a series at one time the last one is retained. */
 void metric_samples_encode(const struct metric_samples *m, struct buf *out);
 /* Appends to out, with series ids as they were written. Returns false for anything that
  * metric_samples_encode cannot have written. */

@@ -1,3 +1,4 @@
+/* Sums, extremes and increases per step. */
 #include "store/codec/metric_steps.h"
 
 #include "base/mem.h"

@@ -28,7 +28,7 @@ struct metric_steps_opts {
 struct metric_steps {
 	struct metric_steps_opts opts;
 	double *value, *weight; /* of each step: sum, minimum or maximum; number of points or ns */
-	struct metric_point last; /* where the next pair begins */
+	struct metric_point last; /* where the next pair starts */
 	bool has_last;
 };
 

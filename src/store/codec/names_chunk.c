@@ -1,3 +1,4 @@
+/* Encodes strings, functions and entries. */
 #include "store/codec/names_chunk.h"
 
 #include "base/buf.h"
@@ -239,7 +240,7 @@ static void pack(struct names_packer *p)
 	buf_clear(out);
 	buf_reserve(out, ZSTD_compressBound(raw->len));
 	out->len = ZSTD_compressCCtx(p->zstd, out->data, out->cap, raw->data, raw->len, LEVEL);
-	if (ZSTD_isError(out->len)) /* there is room, so this is out of memory */
+	if (ZSTD_isError(out->len)) /* space is available, so this is out of memory */
 		mem_exhausted();
 }
 

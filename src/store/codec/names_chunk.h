@@ -44,8 +44,8 @@ struct names_lines {
 /* The lines of an entry. */
 struct names_lines names_chunk_lines(const struct names_chunk *c, const struct names_entry *e);
 
-/* Copies lines from one set of tables, which must not change meanwhile, to another. Each function
- * and string is looked up there once. */
+/* Copies lines from one set of tables, which must not change in the meantime, to another. Each
+ * function and string is looked up there once. */
 struct names_copy {
 	const struct strtab *from_strings;
 	const struct names *from_names;
@@ -89,8 +89,8 @@ void names_packer_done(struct names_packer *p);
 /* Encodes c into p->packed. Returns false if that would be too long and c has more than one
  * entry. */
 bool names_chunk_encode(const struct names_chunk *c, struct names_packer *p);
-/* The same for lists of lines, without building a chunk: begin, add each in ascending order of
- * offset, end. from: must not be used for another target meanwhile. */
+/* The same for lists of lines, without building a chunk: start, add each in ascending order of
+ * offset, end. from: must not be used for another target in the meantime. */
 void names_pack_begin(struct names_packer *p, struct names_copy *from);
 void names_pack_add(struct names_packer *p, uint64_t offset, const struct names_lines *lines,
 		    struct names_copy *from);

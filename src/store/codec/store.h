@@ -43,9 +43,9 @@ struct store_opts {
 	const char *vfs; /* NULL: the default */
 };
 
-/* The retention that was asked for, and what the store really keeps. The last writer stores its
+/* The retention that was requested, and what the store really retains. The last writer stores its
  * settings in meta.db, for readers. */
-/* As in struct store_opts, with defaults filled in; hot_ns 0: none are kept. */
+/* As in struct store_opts, with defaults filled in; hot_ns 0: none are retained. */
 struct store_asked {
 	int64_t retention_ns, detail_retention_ns, hot_ns;
 	uint64_t disk_bytes;
@@ -68,9 +68,9 @@ void store_abandon(struct store *s);
 
 /* --- ingest --- */
 
-/* A cache for a sender that keeps one profile, adds to it, and removes only samples that were sent.
- * Parts of the profile that the store has seen cost next to nothing the next time. A cache belongs
- * to one profile at a time. It counts as memory, and is emptied when memory is short. */
+/* A cache for a sender that retains one profile, adds to it, and removes only samples that were
+ * sent. Parts of the profile that the store has seen cost next to nothing the next time. A cache
+ * belongs to one profile at a time. It counts as memory, and is emptied when memory is short. */
 struct store_dict;
 struct store_dict *store_dict_new(struct store *s);
 void store_dict_free(struct store_dict *d); /* NULL is fine; call it before store_close */
@@ -104,7 +104,7 @@ struct store_batch {
 	const struct metric_samples *metrics;
 	/* Stack ids that the caller knows; those of all rows are filled in. NULL: not wanted. */
 	struct store_known_stacks *known;
-	/* Out: number of samples and points that were too old to be kept, and were skipped; set
+	/* Out: number of samples and points that were too old to be retained, and were skipped; set
 	 * when store_ingest returns 0. NULL: not wanted. */
 	uint64_t *expired;
 	/* The cache for p, which is the profile it was used with before, possibly grown. One thread
@@ -172,7 +172,7 @@ void store_view_set_stop(struct store_view *v, bool (*stop)(void *ctx), void *ct
 
 /* Types, labels and series without samples; its series ids are those used below. */
 const struct profile *store_view_catalog(const struct store_view *v);
-/* Returns the number of day files that answers so far had to leave out: damaged, of another version
+/* Returns the number of day files that results so far had to leave out: damaged, of another version
  * of cresset, or not a file of cresset. *why: the first one's reason. */
 uint32_t store_view_left_out(const struct store_view *v, struct err *why);
 /* The first and the last time with any data, Unix time; both 0: no data. */
@@ -221,8 +221,8 @@ struct store_row {
 int store_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 	       int (*row)(void *ctx, const struct store_row *row), void *ctx, struct err *err);
 
-/* The same for callers that read many rows, and much faster: the windows of a block come at once,
- * as columns; other rows one by one. */
+/* The same for callers that read many rows, and much faster: the windows of a block come at one
+ * time, as columns; other rows one by one. */
 struct store_columns {
 	struct profile *dict; /* the view's; names are set */
 	uint32_t series;
@@ -243,7 +243,7 @@ struct store_taker {
 int store_columns(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		  const struct store_taker *taker, struct err *err);
 
-/* Like store_rows, for rows that begin in the range, not clipped. (A row across the end of an hour
+/* Like store_rows, for rows that start in the range, not clipped. (A row across the end of an hour
  * comes as two.) */
 int store_whole_rows(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		     int (*row)(void *ctx, const struct store_row *row), void *ctx,
@@ -290,7 +290,7 @@ struct store_stats {
 	uint64_t hot_rows,
 		hot_dropped_rows; /* exact samples stored; those of hours deleted early */
 	uint64_t late_rows;       /* arrived more than an hour late */
-	uint64_t expired_rows;    /* too old to be kept, skipped; points, too */
+	uint64_t expired_rows;    /* too old to be retained, skipped; points, too */
 	uint64_t clock_sets;      /* times that the clock was set by more than an hour */
 	uint64_t bad_batches;     /* damaged in the inbox, skipped */
 	/* rows and points of other batches in the inbox, skipped: their stack or series is lost */

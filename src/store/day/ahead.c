@@ -36,7 +36,7 @@ static struct head copy_head(const struct head *h)
 }
 
 /* Copies the next head from *at on that is not encoded yet. A head is encoded only once, so that
- * this ends however fast heads grow. Returns false if there is none, or the heads have become
+ * this ends however fast heads grow. Returns false if none exists, or the heads have become
  * blocks. */
 static bool next_head(struct store *s, struct store_part *sp, uint64_t flushes, size_t *at,
 		      struct head *copy)

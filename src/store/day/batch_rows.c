@@ -1,3 +1,4 @@
+/* Makes rows of a profile, with ids of the store. */
 #include "store/day/batch_rows.h"
 
 #include "base/mem.h"
@@ -92,7 +93,7 @@ static int check_known(const struct store *s, const struct store_batch *b,
 		return 0;
 	if (r->parts.n == 1 && is_fresh(s, r->parts.v[0].sp, b->known))
 		return 0;
-	return err_set(err, ESTALE, "stacks that were known are not any more");
+	return err_set(err, ESTALE, "the stack cache is stale");
 }
 
 /* Fills part->stack, by row, once all its stacks are in the map. */

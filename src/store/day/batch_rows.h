@@ -54,7 +54,7 @@ struct batch_rows {
 	size_t n_series;
 	VEC(struct batch_part) parts;
 	struct metric_samples points; /* with the catalog's series */
-	struct names_offer names;     /* names.p: NULL if there are none */
+	struct names_offer names;     /* names.p: NULL if none exists */
 	/* Memory owned after replay. */
 	struct sample_columns own_samples;
 	VEC(struct trace_link) own_links;

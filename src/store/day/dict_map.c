@@ -1,3 +1,4 @@
+/* Maps ids of a sender's dictionary to the store's. */
 #include "store/day/store_dict.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Rows by series and hour, found through a hash map. */
 #include "store/day/head.h"
 
 #include "base/radix.h"

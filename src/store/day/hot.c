@@ -425,7 +425,7 @@ static int flush_hour(struct store *s, struct hot_hour *h, struct err *err)
 }
 
 /* Bars new rows from the hour, and from older hours that do not exist, then deletes it. Views
- * opened meanwhile use windows. */
+ * opened in the meantime use windows. */
 static int give_up(struct store *s, struct hot_hour *h, struct err *err)
 {
 	int64_t end_ns = h->from_ns + HEAD_SLOT_NS;

@@ -16,7 +16,7 @@
  *   windows have all its data.
  *   3. Stacks are ids in a piece of the hour's day; its dictionary is on the disk before a block
  *   that needs it. All of a day's buffers become blocks before its heads do, so a batch that is in
- *   a part, or has left the inbox, is here, too.
+ *   a part, or has left the inbox, is here as well.
  *
  * All functions need both of the store's locks (store_state.h). */
 #ifndef CRESSET_STORE_DAY_HOT_H
@@ -85,7 +85,8 @@ void store_hot_use(struct store *s, struct hot_hour *h);
 /* Opens the hour's file for writing. */
 int store_hot_open(const struct store *s, const struct hot_hour *h, struct db **out,
 		   struct err *err);
-/* Writes the buffers of a part's day as blocks. On failure they stay. Releases lock meanwhile. */
+/* Writes the buffers of a part's day as blocks. On failure they stay. Releases lock in the
+ * meantime. */
 int store_hot_flush(struct store *s, struct store_part *sp, struct err *err);
 uint64_t store_hot_buffer_bytes(const struct store *s);
 uint64_t store_hot_bytes(const struct store *s);
@@ -93,7 +94,7 @@ uint64_t store_hot_bytes(const struct store *s);
 uint64_t store_hot_first_sequence(const struct store *s);
 
 /* Unlinks one hour that is too old or bad; returns 1 if it did. This and the next ones release lock
- * meanwhile. */
+ * in the meantime. */
 int store_hot_retain(struct store *s, struct err *err);
 /* Unlinks the oldest hour: of all if pinned, otherwise of those not pinned. Returns 0 if there is
  * none. */

@@ -1,3 +1,4 @@
+/* Deletes hours of exact samples. */
 #include "base/buf.h"
 #include "store/codec/hot_block.h"
 #include "store/codec/store.h"
@@ -53,7 +54,7 @@ static int replace_block(struct hot_deletion *d, int64_t id, int64_t piece, stru
 }
 
 /* Returns 1 if there was such a block, and advances *id. A damaged block loses all its rows, since
- * wanted ones cannot be told apart. */
+ * wanted ones cannot be distinguished. */
 static int delete_of_next(struct hot_deletion *d, int64_t *id, struct err *err)
 {
 	sqlite3_stmt *st = db_prepare(

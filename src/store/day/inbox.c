@@ -1,3 +1,4 @@
+/* Adds, reads and removes batches. */
 #include "store/day/inbox.h"
 
 #include "base/hash.h"
@@ -34,10 +35,9 @@ static int take_version_1(struct db *db, struct err *err)
 	if (rc < 0 || n == 0)
 		return rc < 0 ? rc : 0;
 	err_set(err, EBADMSG,
-		"%s: made by an older cresset, format 1, and batches wait in it: %" PRId64,
+		"%s: made by an older cresset, format 1, with pending batches: %" PRId64,
 		db_path(db), n);
-	return err_hint(err, "start the cresset that made it once more, and stop it: they "
-			     "are in their days then");
+	return err_hint(err, "start and stop the cresset that made it: this stores them");
 }
 static const struct db_migration inbox_migrations[] = { { 1, take_version_1 }, { 0, NULL } };
 static const struct db_schema inbox_schema = { .kind = DB_KIND_INBOX,
@@ -119,8 +119,8 @@ static int sender_take(struct sender *s, uint64_t number, struct err *err)
 	uint64_t i = number - s->high - 1;
 	if (i >= INBOX_WINDOW) {
 		err_set(err, ERANGE,
-			"batch %" PRIu64 " is too far ahead: of this sender, %" PRIu64
-			" has not come yet",
+			"batch %" PRIu64 " is too far ahead: for this sender, %" PRIu64
+			" is still missing",
 			number, s->high + 1);
 		return err_hint(err, "a sender that has lost batches starts over with another id");
 	}

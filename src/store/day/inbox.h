@@ -48,7 +48,7 @@ typedef int (*inbox_row_fn)(void *ctx, uint64_t seq, int64_t received_ns, const 
 			    struct err *err);
 int inbox_replay(struct inbox *in, inbox_row_fn row, void *ctx, struct err *err);
 
-/* For a reader beside a writer: takes a snapshot of the rows until inbox_read_end. Other files
+/* For a reader next to a writer: takes a snapshot of the rows until inbox_read_end. Other files
  * already have whatever the rows refer to. */
 int inbox_read_begin(struct inbox *in, struct err *err);
 void inbox_read_end(struct inbox *in);
@@ -57,7 +57,7 @@ void inbox_read_end(struct inbox *in);
 uint64_t inbox_last(const struct inbox *in);
 
 /* Deletes batches up to seq, at most `max_bytes` in one transaction; afterwards returns their space
- * to the file system, in slices, too. Returns 1 if there is more to do. */
+ * to the file system, in slices as well. Returns 1 if there is more to do. */
 int inbox_purge(struct inbox *in, uint64_t seq, uint64_t max_bytes, struct err *err);
 
 /* Erases deleted batches from the files. */

@@ -1,3 +1,4 @@
+/* Handles of readers, and locks against the writer. */
 #include "store/day/readers.h"
 
 #include "base/mem.h"
@@ -228,7 +229,7 @@ void catalog_copy_give(struct catalog_copy *c)
 	free(c);
 }
 
-/* Merging into an empty profile keeps all ids. */
+/* Merging into an empty profile retains all ids. */
 struct catalog_copy *catalog_copy_take(struct store *s)
 {
 	const struct profile *now = catalog_profile(s->catalog);

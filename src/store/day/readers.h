@@ -32,7 +32,7 @@ struct catalog_copy {
 	uint32_t refs;
 };
 
-/* All need store.lock, except those that open or load something, which take time. */
+/* All need store.lock, except the ones that open or load something, which take time. */
 
 /* Returns an idle reader, or NULL. */
 struct part_reader *reader_take(struct store *s, const struct store_part *sp);
@@ -47,7 +47,7 @@ void reader_follow(struct part_reader *r);
 void reader_count(struct store *s, struct part_reader *r);
 /* Frees the dictionary if it can be read again. Under lock. */
 void reader_unload(struct store *s, struct part_reader *r);
-/* Keeps the reader for the next view, or closes it if another one is idle. */
+/* Retains the reader for the next view, or closes it if another one is idle. */
 void reader_give(struct store *s, struct part_reader *r);
 void reader_close(struct store *s, struct part_reader *r); /* NULL is fine */
 
@@ -58,7 +58,7 @@ uint64_t readers_bytes(const struct store *s);
 void readers_done(struct store *s);
 
 struct names_db *names_reader_take(struct store *s);
-/* *out is NULL if there are no names yet. */
+/* *out is NULL if no names exist yet. */
 int names_reader_open(struct store *s, struct names_db **out, struct err *err);
 
 struct catalog_copy *catalog_copy_take(struct store *s);

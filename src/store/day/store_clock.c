@@ -16,7 +16,7 @@ static int64_t first_of_day(int64_t time_ns)
 }
 
 /* A clock that was ahead made everything too old. Takes kept_from_ns back, so that existing and new
- * data are kept. */
+ * data are retained. */
 static void keep_again(struct store *s, int64_t now_ns)
 {
 	int64_t from_ns = first_of_day(now_ns - s->opts.retention_ns);
@@ -31,8 +31,8 @@ static void keep_again(struct store *s, int64_t now_ns)
 		catalog_keep_again(s->catalog, from_ns, NULL);
 }
 
-/* A value far in the future would bar current hours: it is kept aside until the clock gets there,
- * if ever. */
+/* A value far in the future would bar current hours: it is retained aside until the clock gets
+ * there, if ever. */
 static int hot_from(struct store *s, int64_t now_ns, int64_t *from_ns, struct err *err)
 {
 	int64_t next_ns = (now_ns / HEAD_SLOT_NS + 1) * HEAD_SLOT_NS, waiting_ns;
@@ -134,7 +134,7 @@ static void say_set(struct store *s, struct err *words)
 	err_set(words, EINVAL, "%s: the clock was set %s by %" PRId64 " h %" PRId64 " min", s->dir,
 		minutes < 0 ? "back" : "ahead", (minutes < 0 ? -minutes : minutes) / 60,
 		(minutes < 0 ? -minutes : minutes) % 60);
-	err_hint(words, "nothing is deleted for its age in the next 24 h that the machine is up");
+	err_hint(words, "nothing is deleted by age in the next 24 h of uptime");
 	s->moved_ns = 0;
 }
 
@@ -154,9 +154,9 @@ static void say_taken_back(struct store *s, struct err *words)
 	day_text(was, s->taken_back_ns);
 	day_text(is, s->kept_from_ns);
 	err_set(words, EINVAL,
-		"%s: nothing before %s was to be kept, which is in the future: a clock was wrong",
+		"%s: the retention started at %s, which is in the future: a clock was wrong",
 		s->dir, was);
-	err_hint(words, "what is from %s or later is kept again", is);
+	err_hint(words, "data from %s or later is accepted again", is);
 	s->taken_back_ns = 0;
 }
 

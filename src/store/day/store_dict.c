@@ -1,3 +1,4 @@
+/* Remembers ids of a profile that grows. */
 #include "store/day/store_dict.h"
 
 #include "base/mem.h"

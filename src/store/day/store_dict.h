@@ -1,5 +1,5 @@
-/* store/day/store_dict.h: the cache for a profile that a sender keeps (store.h: struct store_dict).
- * Only files of store/ include it.
+/* store/day/store_dict.h: the cache for a profile that a sender retains (store.h: struct
+ * store_dict). Only files of store/ include it.
  *
  * Without it everything is looked up again. The cache for a part ends with the part's
  * dictionary. */

@@ -246,7 +246,7 @@ static uint64_t dict_bytes(const struct store_part *sp)
 	return dict ? dict->sink.ops->kept_bytes(&dict->sink) : 0;
 }
 
-/* Begins another piece of a day whose dictionary has used its share of memory. The heads of the
+/* Starts another piece of a day whose dictionary has used its share of memory. The heads of the
  * previous piece are empty then: see store_state.h. */
 static int next_piece(struct store *s, struct store_part **sp, struct err *err)
 {
@@ -347,7 +347,7 @@ int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct er
 
 /* --- writing heads as blocks ------------------------------------------------------------------ */
 
-/* Returns blocks of all heads with rows; the rows are to be freed. */
+/* Returns blocks of all heads with rows; the rows must be freed. */
 static struct part_block *make_blocks(const struct store_part *sp, size_t *n)
 {
 	const struct heads *heads = &sp->heads;
@@ -403,7 +403,7 @@ static void free_metrics(struct part_metric *metrics, size_t n)
 	free(metrics);
 }
 
-/* Without lock, as no thread adds to heads meanwhile. */
+/* Without lock, as no thread adds to heads in the meantime. */
 static int add_heads(struct store *s, struct store_part *sp, struct err *err)
 {
 	struct part_news news;
@@ -443,7 +443,7 @@ int store_part_flush(struct store *s, struct store_part *sp, struct err *err)
 	sp->inbox_sequence = s->applied;
 	sp->first_sequence = UINT64_MAX;
 	sp->finished = false;
-	/* Due at the end of the current four hours, which then merit a block of their own. */
+	/* Due at the end of the current four hours, which then merit a separate block. */
 	if (sp->compact_ns == INT64_MAX)
 		sp->compact_ns = (store_now_ns(s) / COMPACT_SLOT_NS + 1) * COMPACT_SLOT_NS +
 				 2 * FLUSH_GRACE_NS;
@@ -538,7 +538,7 @@ int store_free_memory(struct store *s, struct err *err)
 	while (rc == 0 && store_memory_bytes(s) > s->opts.memory_bytes / 4 * 3 &&
 	       (sp = least_used(s))) {
 		rc = store_part_flush(s, sp, err);
-		if (rc == 0) /* unless a view was opened meanwhile */
+		if (rc == 0) /* unless a view was opened in the meantime */
 			store_part_idle(sp);
 	}
 	return rc;

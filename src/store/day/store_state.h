@@ -24,18 +24,18 @@
  *   those from `logged` on, which starts as the size in the file when the dictionary was read, and
  *   grows with each row. A part with a logged row is not closed before part_add has made its
  *   dictionary durable: first_sequence marks it, even if it has no rows. Entries added for a batch
- *   that fails to get into the inbox stay, and are logged with the next one. A reader beside the
+ *   that fails to get into the inbox stay, and are logged with the next one. A reader next to the
  *   writer reads the inbox first: all other files then have what its rows need. Only the holder of
  *   inbox_lock adds to dictionaries and to the catalog.
  *
  * There are two locks; inbox_lock is taken first. Every change needs both, except to views and idle
  * readers (readers.h), which need `lock` only. Functions "under both locks" may release `lock`
  * while they write or sync. Views then open and close, and read heads, buffers of the hot tier and
- * the catalog, none of which changes meanwhile; but no other thread touches the writer's handles
- * (part, catalog, names, inbox) without inbox_lock. Rows are in the file before heads and buffers
- * are freed, under `lock`. A view that opens in between finds rows in both, and can tell: a part's
- * blocks have their last sequence (view.c), blocks of the hot tier have ids. Blocks are encoded
- * without either lock (ahead.c). */
+ * the catalog, none of which changes in the meantime; but no other thread touches the writer's
+ * handles (part, catalog, names, inbox) without inbox_lock. Rows are in the file before heads and
+ * buffers are freed, under `lock`. A view that opens in between finds rows in both, and can tell: a
+ * part's blocks have their last sequence (view.c), blocks of the hot tier have ids. Blocks are
+ * encoded without either lock (ahead.c). */
 #ifndef CRESSET_STORE_STATE_H
 #define CRESSET_STORE_STATE_H
 
@@ -175,7 +175,7 @@ struct store {
 
 	/* Guarded by inbox_lock: the writer's. */
 	uint64_t purged; /* batches up to this one are no longer in the inbox */
-	/* names of mappings not used since this day are to be deleted; INT32_MIN: none */
+	/* names of mappings not used since this day must be deleted; INT32_MIN: none */
 	int32_t names_day;
 
 	/* Changed under both locks, read under either. */
@@ -184,7 +184,7 @@ struct store {
 	int64_t hot_from_ns;                   /* store/day/hot.h, 2 */
 	bool has_hot;                          /* both are known */
 	uint64_t applied;                      /* the last batch in heads or blocks */
-	int64_t kept_from_ns;                  /* start of a day; nothing older is kept */
+	int64_t kept_from_ns;                  /* start of a day; nothing older is retained */
 	struct clock_watch clock, clock_saved; /* at the last look; as stored in meta.db */
 	uint64_t dict_ids;
 
@@ -245,7 +245,7 @@ int store_part_piece(struct store *s, int64_t day_ns, uint32_t piece, struct sto
 void store_part_replayed(struct store_part *sp);
 /* Returns the part that takes rows of a day, with its dictionary; created if missing. */
 int store_part_for(struct store *s, int64_t day_ns, struct store_part **out, struct err *err);
-/* The same with room in its dictionary: begins another piece of the day if it is full. */
+/* The same with room in its dictionary: starts another piece of the day if it is full. */
 int store_part_with_room(struct store *s, int64_t day_ns, struct store_part **out, struct err *err);
 /* Notes that a row of the inbox refers to the part: rows added to its heads, or new entries of its
  * dictionary. */
@@ -256,16 +256,16 @@ void store_part_note_points(struct store *s, struct store_part *sp, uint64_t seq
 int store_day_sequence(struct store *s, int64_t day_ns, uint64_t *out, struct err *err);
 /* Fills store.parts with the files in p/. */
 int store_parts_scan(struct store *s, struct err *err);
-/* Writes all its heads as blocks. On failure they stay. Releases lock meanwhile. */
+/* Writes all its heads as blocks. On failure they stay. Releases lock in the meantime. */
 int store_part_flush(struct store *s, struct store_part *sp, struct err *err);
-void store_part_close(struct store_part *sp); /* it has no heads, or they are to be dropped */
+void store_part_close(struct store_part *sp); /* it has no heads, or they must be dropped */
 void store_part_idle(struct store_part *sp);  /* closes it if it has no heads and no readers */
 /* Closes it, unlinks its files, and removes it from store.parts. */
 int store_part_unlink(struct store *s, struct store_part *sp, struct err *err);
 /* Updates the sizes of its files. */
 void store_part_measure(struct store_part *sp);
 /* Writes the heads of the least recently used parts and closes these, until the store is within its
- * memory limit. Releases lock meanwhile. */
+ * memory limit. Releases lock in the meantime. */
 int store_free_memory(struct store *s, struct err *err);
 uint64_t store_memory_bytes(const struct store *s);
 

@@ -39,7 +39,7 @@ struct view_hot {
 	struct hot_buffer *buffer; /* a reference, NULL: none */
 	size_t rows;
 	struct db *db;
-	enum hot_use use; /* decided once, so that all of a view's answers agree */
+	enum hot_use use; /* decided once, so that all of a view's results agree */
 };
 
 struct store_view {
@@ -72,8 +72,8 @@ int view_reader(struct store_view *v, struct view_part *vp, struct part_reader *
 int view_dict(struct store_view *v, struct view_part *vp, struct part_reader **out,
 	      struct err *err);
 
-/* Returns whether rc says that the part's file cannot be read (-EBADMSG). Then notes it, clears err
- * (NULL is fine), and the caller continues without the part. */
+/* Returns whether rc states that the part's file cannot be read (-EBADMSG). Then notes it, clears
+ * err (NULL is fine), and the caller continues without the part. */
 bool view_leave_out(struct store_view *v, struct view_part *vp, int rc, struct err *err);
 
 /* This query no longer needs the part's dictionary; frees it if memory is short. */
@@ -127,7 +127,7 @@ static inline uint32_t view_series(const struct store_view *v)
 	return v->catalog->n_series;
 }
 
-/* Windows of a slot that begin in [from_ns, to_ns): from <= w < to. */
+/* Windows of a slot that start in [from_ns, to_ns): from <= w < to. */
 struct window_range {
 	uint32_t from, to;
 };

@@ -1,3 +1,4 @@
+/* Reads and writes names, with a version counter. */
 #include "store/names/names_db_state.h"
 
 #include "base/buf.h"
@@ -356,7 +357,7 @@ bool names_offer_is_all(const struct names_offer *o)
 struct names_taking {
 	struct names_db *db;
 	const struct names_offer *o;
-	VEC(uint32_t) frames; /* those that no earlier batch had */
+	VEC(uint32_t) frames; /* the ones that no earlier batch had */
 	uint32_t *mappings;   /* the gathered mapping by the profile's; 0: not looked up yet */
 };
 

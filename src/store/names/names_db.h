@@ -1,5 +1,5 @@
 /* store/names/names_db.h: names.db: the names of addresses, stored apart from stacks, so that a
- * late or corrected name applies to old data, too.
+ * late or corrected name applies to old data as well.
  *
  *     version(id, n)                              n goes up with every change
  *     mapping(id, key, day)                       day: the last one it was used on (days since
@@ -17,10 +17,10 @@
  * (NAMES_READER; the first ones wrote no number) is shown. Of two by one reader the one with more
  * detail stays; at equal detail, the later one. Recently offered names are not offered again.
  *
- * New names are gathered in memory, where lookups find them, and written many at once, as each
- * write rewrites chunks. A crash before names_db_write loses them, so their batches have to be
+ * New names are gathered in memory, where lookups find them, and written many at the same time, as
+ * each write rewrites chunks. A crash before names_db_write loses them, so their batches have to be
  * stored elsewhere, from names_db_first_sequence on. One thread at a time adds and writes; readers
- * of the same process, with handles of their own, may look up meanwhile. */
+ * of the same process, with separate handles, may look up in the meantime. */
 #ifndef CRESSET_STORE_NAMES_NAMES_DB_H
 #define CRESSET_STORE_NAMES_NAMES_DB_H
 
@@ -37,7 +37,7 @@ struct names_db_opts {
 	bool foreign;   /* db.h */
 	uint64_t cache_bytes;
 	uint64_t seen_bytes; /* for the hashes of recent offers; 0: 1 MiB */
-	/* lookups find names that this one has gathered, too; must live longer; may be NULL */
+	/* lookups find names that this one has gathered as well; must live longer; may be NULL */
 	struct names_db *beside;
 	const char *vfs;
 	uint8_t reader; /* whose names these are; 0: NAMES_READER */
@@ -77,7 +77,7 @@ void names_offer_done(struct names_offer *o); /* zeroed is fine */
 void names_db_forget_offers(struct names_db *db);
 /* Changes whenever names may have to be offered again. */
 uint64_t names_db_epoch(const struct names_db *db);
-/* Offers and takes at once. */
+/* Offers and takes immediately. */
 void names_db_add(struct names_db *db, const struct profile *p, int32_t day, uint64_t seq);
 
 /* Marks the mappings of p as used on this day. Called for the dictionaries of kept days, so that
@@ -86,7 +86,7 @@ void names_db_use(struct names_db *db, const struct profile *p, int32_t day, uin
 
 /* Returns the first batch of which something is only in memory; UINT64_MAX: none. */
 uint64_t names_db_first_sequence(const struct names_db *db);
-/* Writes gathered names to the database in one transaction, synced; does nothing if there are none.
+/* Writes gathered names to the database in one transaction, synced; does nothing if none exists.
  * On failure they stay in memory. */
 int names_db_write(struct names_db *db, struct err *err);
 

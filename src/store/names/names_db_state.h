@@ -61,7 +61,7 @@ void names_gathered_put(struct names_gathered *g, uint32_t mapping, uint64_t off
  * ones. Returns the offset to add to function ids. */
 uint32_t names_gathered_append(struct names_gathered *g, const struct strtab *strings,
 			       const struct names *names);
-/* Finds the best list of an address. Returns false if there is none. */
+/* Finds the best list of an address. Returns false if none exists. */
 bool names_gathered_find(struct names_gathered *g, uint32_t mapping, uint64_t offset,
 			 struct names_lines *out);
 struct names_lines names_gathered_lines(const struct names_gathered *g, uint32_t entry);
@@ -100,7 +100,7 @@ struct names_key {
 	const void *data;
 	size_t len;
 };
-/* Returns 1 with *id, or 0 if there is none. */
+/* Returns 1 with *id, or 0 if none exists. */
 int names_mapping_find(struct db *db, struct names_key key, int64_t *id, struct err *err);
 /* Marks it as used on this day; created if missing. */
 int names_mapping_make(struct db *db, struct names_key key, int32_t day, int64_t *id,

@@ -1,3 +1,4 @@
+/* A log of new names in memory. */
 #include "store/names/names_db_state.h"
 
 void names_gathered_init(struct names_gathered *g)

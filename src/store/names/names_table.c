@@ -1,3 +1,4 @@
+/* SQL statements of the tables of names.db. */
 #include "store/names/names_db_state.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ const struct db_schema names_schema = { .kind = DB_KIND_NAMES, .version = 1, .ob
 
 /* --- one value -------------------------------------------------------------------------------- */
 
-/* Returns 1 with *out, 0 if there is none, or -errno. */
+/* Returns 1 with *out, 0 if none exists, or -errno. */
 static int read_int(struct db *db, sqlite3_stmt *s, int64_t *out, struct err *err)
 {
 	int rc = db_step(db, s, err);
@@ -182,7 +183,7 @@ void names_stretch_done(struct names_stretch *t)
 	names_chunk_done(&t->chunk);
 }
 
-/* Returns 1 with a chunk in t, or 0 if there is none. */
+/* Returns 1 with a chunk in t, or 0 if none exists. */
 static int read_chunk(struct db *db, sqlite3_stmt *s, struct names_stretch *t, struct err *err)
 {
 	int rc = db_step(db, s, err);

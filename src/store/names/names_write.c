@@ -151,7 +151,7 @@ static int write_stretch(struct names_writing *w, const uint32_t *entries, size_
 	return rc;
 }
 
-/* Keeps the best list of each address; lists are in order of arrival. Returns the number of
+/* Retains the best list of each address; lists are in order of arrival. Returns the number of
  * addresses. */
 static size_t keep_best(const struct names_writing *w, uint32_t *entries, size_t n)
 {

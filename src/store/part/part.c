@@ -1,3 +1,4 @@
+/* Opens and closes partitions. */
 #include "store/part/part.h"
 
 #include "base/mem.h"

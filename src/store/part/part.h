@@ -9,7 +9,7 @@
  * Stacks, frames and strings belong to the partition; series belong to the store. The dictionary is
  * a struct profile without samples. Blocks are added in one transaction with new dictionary entries
  * and the highest inbox sequence they contain; detail is written and synced before. A block with a
- * wrong checksum is set aside: it is counted, and left out of every answer. */
+ * wrong checksum is set aside: it is counted, and left out of every result. */
 #ifndef CRESSET_STORE_PART_PART_H
 #define CRESSET_STORE_PART_PART_H
 
@@ -43,9 +43,9 @@ int part_load(struct part *p, struct err *err);
 /* Frees the dictionary until it is needed again. Only for a read-only part. */
 void part_unload(struct part *p);
 
-/* Returns the dictionary, or NULL if it is damaged (part_load says how). It has no samples. Stacks
- * are resolved by interning into it; the next part_add stores new entries. Names of frames are set
- * by callers that need them (store/names/names_db.h). */
+/* Returns the dictionary, or NULL if it is damaged (part_load states how). It has no samples.
+ * Stacks are resolved by interning into it; the next part_add stores new entries. Names of frames
+ * are set by callers that need them (store/names/names_db.h). */
 struct profile *part_dict(struct part *p);
 
 struct part_info {
@@ -139,8 +139,8 @@ struct part_ref {
 int part_find(struct part *p, const bool *wanted, uint32_t n_wanted, int64_t from_ns, int64_t to_ns,
 	      struct part_ref **refs, size_t *n, struct err *err);
 
-/* For a damaged block these count it and return 0 with no stacks, no rows, zeros. Those that need
- * detail return -ENODATA without it (part_info.has_detail). */
+/* For a damaged block these count it and return 0 with no stacks, no rows, zeros. The ones that
+ * need detail return -ENODATA without it (part_info.has_detail). */
 int part_read_summary(struct part *p, const struct part_ref *ref, struct block_sums *out,
 		      struct err *err);
 int part_read_windows(struct part *p, const struct part_ref *ref, int64_t *sums, struct err *err);
@@ -163,7 +163,7 @@ int part_mark_series(struct part *p, bool *marks, uint32_t n, struct err *err);
  * points. */
 int part_read_points(struct part *p, uint32_t series, int64_t from_ns, int64_t to_ns,
 		     struct metric_points *out, struct err *err);
-/* The first and the last time of any point; unchanged if there are none. */
+/* The first and the last time of any point; unchanged if none exists. */
 int part_points_range(struct part *p, int64_t *first_ns, int64_t *last_ns, struct err *err);
 
 /* part_delete.c: deletes blocks of these series, with their detail, and metrics. Adds the number of

@@ -70,7 +70,7 @@ static int row_cmp(const void *a, const void *b)
 }
 
 /* Sorts the n rows of one stack at v by window, sums those of one window, and drops zeros. They are
- * sorted already unless some came late. */
+ * sorted already unless some arrived late. */
 static size_t join_windows(struct block_row *v, size_t n)
 {
 	size_t kept = 0;
@@ -159,7 +159,7 @@ static bool lies_in_slot(const struct part_ref *r, int64_t slot_ns)
 	return end <= slot_of(r, slot_ns) + slot_ns;
 }
 
-/* Ends a slot; keeps it if it has several blocks and not too many rows. */
+/* Ends a slot; retains it if it has several blocks and not too many rows. */
 static void end_slot(struct slots *s)
 {
 	uint64_t rows = 0;
@@ -321,7 +321,7 @@ static int compact(struct part *p, uint32_t windows, struct slots *s, struct err
 	rc = s->refs.n ? change_slots(p, s, windows, err) : 0;
 	if (rc < 0)
 		return rc;
-	/* At the end the search starts over, as blocks may have been added meanwhile. */
+	/* At the end the search starts over, as blocks may have been added in the meantime. */
 	*at = (struct part_slot_cursor){ s->full ? s->next.series : 0, windows,
 					 s->full ? s->next.from_ns : 0 };
 	return s->full || rc ? 1 : part_clean_detail(p, err);

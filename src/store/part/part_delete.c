@@ -1,3 +1,4 @@
+/* Deletes blocks of series from a partition. */
 #include "store/codec/store.h"
 #include "store/part/part.h"
 #include "store/part/part_file.h"

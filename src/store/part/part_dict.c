@@ -1,3 +1,4 @@
+/* The dictionary of a partition in memory. */
 #include "store/part/part_file.h"
 
 #include "profile/chunk_write.h"
@@ -106,7 +107,7 @@ int part_dict_update(struct part *p, struct err *err)
 	return rc;
 }
 
-/* Adding needs the same ids as the file has; equal stacks of a foreign file are checked, too. */
+/* Adding needs the same ids as the file has; equal stacks of a foreign file are checked as well. */
 static int check_dict(struct part *p, struct err *err)
 {
 	bool same = p->opts.read_only || p->dict->strings.all.n == p->reader.strings.v.n;
@@ -143,7 +144,7 @@ static int read_dict(struct part *p, struct err *err)
 	p->writer = chunk_writer_new();
 	chunk_writer_seek(p->writer, &all);
 	if (!p->opts.read_only)
-		chunk_reader_done(&p->reader); /* nobody else adds to it */
+		chunk_reader_done(&p->reader); /* only the owner adds to it */
 	return 0;
 }
 

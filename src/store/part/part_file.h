@@ -29,7 +29,7 @@ struct part_state {
 };
 
 struct part {
-	struct db *day, *detail; /* detail: NULL when there is none */
+	struct db *day, *detail; /* detail: NULL if none exists */
 	char *path, *detail_path;
 	struct part_opts opts;
 	struct part_state state; /* as in the file */

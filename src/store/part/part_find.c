@@ -1,3 +1,4 @@
+/* Finds blocks by series and time. */
 #include "store/part/part_file.h"
 
 #include <errno.h>
@@ -5,7 +6,7 @@
 /* Number of ids that are tried one by one if the index is damaged. */
 enum { FIND_MAX_IDS = 1 << 22 };
 
-/* A block that overlaps a time begins at most this much earlier. */
+/* A block that overlaps a time starts at most this much earlier. */
 #define LONGEST_BLOCK_NS (BLOCK_MAX_WINDOWS * BLOCK_WINDOW_NS)
 
 struct finder {

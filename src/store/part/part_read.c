@@ -1,3 +1,4 @@
+/* Reads and verifies blocks. */
 #include "store/part/part_file.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static int gone(struct part *p, const struct part_ref *ref, const char *what, st
 		return rc;
 	if (version == p->found_version && p->changes == p->found_changes)
 		return damaged(p, ref, what, err);
-	return err_set(err, ESTALE, "%s: block %" PRId64 " has been merged meanwhile", p->path,
+	return err_set(err, ESTALE, "%s: block %" PRId64 " was merged by another process", p->path,
 		       ref->id);
 }
 
@@ -145,7 +146,7 @@ static int open_detail(struct part *p, const struct part_ref *ref, struct blob *
 	struct blob summary = { 0 };
 
 	if (!p->detail)
-		return err_set(err, ENODATA, "%s: has no detail any more", p->path);
+		return err_set(err, ENODATA, "%s: its exact times were deleted", p->path);
 	int rc = blob_open(p, p->day, "SELECT x'', sum FROM block WHERE id = ?1", ref,
 			   "the summary", &summary, err);
 	blob_close(&summary);

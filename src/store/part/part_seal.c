@@ -156,7 +156,7 @@ static int audit_blocks(struct audit *a, struct err *err)
 	    a->checks != s->sums)
 		return err_set(err, EBADMSG,
 			       "%s: %" PRIu64 " blocks of %" PRIu64
-			       " rows are not those that were written (%" PRIu64 " of %" PRIu64 ")",
+			       " rows differ from those written (%" PRIu64 " of %" PRIu64 ")",
 			       a->p->path, a->blocks, a->rows, s->blocks, s->rows);
 	return 0;
 }

@@ -1,3 +1,4 @@
+/* The state row of a partition and its seal. */
 #include "store/part/part_file.h"
 
 #include <assert.h>
@@ -7,7 +8,7 @@
 
 static const char *const day_objects[] = {
 	"CREATE TABLE dict(id INTEGER PRIMARY KEY, type INT, flags INT, sum INT, data BLOB)",
-	/* The columns that narrow queries read come first: of a row larger than a page, SQLite
+	/* The columns that narrow queries read are first: of a row larger than a page, SQLite
 	 * reads no more than needed. */
 	"CREATE TABLE block(id INTEGER PRIMARY KEY, series INT, start INT, windows INT, rows INT, "
 	"total INT, weighted INT, sum INT, steps_sum INT, steps BLOB, summary BLOB)",

@@ -1,3 +1,4 @@
+/* Writes blocks and dictionary chunks in a transaction. */
 #include "store/part/part_file.h"
 
 #include "profile/profile.h"

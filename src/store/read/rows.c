@@ -26,7 +26,7 @@ static size_t step_at(const struct steps *t, int64_t time_ns)
 	return (uint64_t)(time_ns - t->from_ns) / (uint64_t)t->step_ns;
 }
 
-/* Returns the number of a block's windows, at most `most`, that begin before end_ns, which is not
+/* Returns the number of a block's windows, at most `most`, that start before end_ns, which is not
  * before the block. */
 static uint32_t windows_before(const struct part_ref *ref, uint32_t most, int64_t end_ns)
 {
@@ -183,7 +183,7 @@ static uint32_t hour_end(const struct part_ref *ref, uint32_t window)
 }
 
 /* Finds the next windows, from w->to on and before end, of hours not read as exact rows. Returns
- * false if there are none. */
+ * false if none exists. */
 static bool next_windows(const struct rows *t, const struct part_ref *ref, uint32_t end,
 			 struct window_range *w)
 {

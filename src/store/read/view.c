@@ -1,3 +1,4 @@
+/* A snapshot of partitions, heads and names for one query. */
 #include "store/day/view_state.h"
 
 #include "base/mem.h"
@@ -7,7 +8,7 @@
 
 /* --- handles ---------------------------------------------------------------------------------- */
 
-/* Opens the handle without the lock; store_views_hold may do it meanwhile. */
+/* Opens the handle without the lock; store_views_hold may do it in the meantime. */
 int view_reader(struct store_view *v, struct view_part *vp, struct part_reader **out,
 		struct err *err)
 {
@@ -105,7 +106,7 @@ static int check_memory(struct store_view *v, struct part_reader *r, struct err 
 	reader_unload(s, r);
 	err_set(err, ENOMEM, "%s: the stacks of so many days take more than %llu MiB of memory",
 		s->dir, (unsigned long long)s->opts.memory_bytes >> 21);
-	return err_hint(err, "ask for a shorter range, or allow more memory (--memory)");
+	return err_hint(err, "select a shorter range, or allow more memory (--memory)");
 }
 
 int view_dict(struct store_view *v, struct view_part *vp, struct part_reader **out, struct err *err)

@@ -5,7 +5,7 @@
  *                                           sum: chunk_checksum
  *
  * Each transaction is a commit, after which all references are complete. A growing file is called
- * PATH.tmp, with its write-ahead log PATH.tmp-wal beside it. Together they can be read up to the
+ * PATH.tmp, with its write-ahead log PATH.tmp-wal next to it. Together they can be read up to the
  * last commit, during writing and after a crash; after a power failure, up to a commit of the last
  * ten seconds. A complete recording is PATH alone. docs/formats.md describes it. */
 #ifndef CRESSET_STORE_RECORDING_RECORDING_H
@@ -29,7 +29,7 @@ extern const struct db_schema recording_schema;
 
 struct recorder;
 
-/* path NULL: an unnamed file in $TMPDIR, deleted with the recorder, which only keeps samples for
+/* path NULL: an unnamed file in $TMPDIR, deleted with the recorder, which only retains samples for
  * recorder_restore_samples. */
 int recorder_open(const char *path, struct recorder **out, struct err *err);
 
@@ -40,7 +40,7 @@ int recorder_commit(struct recorder *r, const struct profile *p, struct err *err
 
 /* Removes all samples from p, right after their commit. */
 void recorder_drop_samples(struct recorder *r, struct profile *p);
-/* Puts dropped samples back, before those that p has. On failure p is unchanged. */
+/* Puts dropped samples back, before the ones that p has. On failure p is unchanged. */
 int recorder_restore_samples(struct recorder *r, struct profile *p, struct err *err);
 
 /* Commits, syncs to the disk, renames to PATH; always frees. On failure the .tmp is deleted, unless
@@ -49,7 +49,7 @@ int recorder_finish(struct recorder *r, const struct profile *p, struct err *err
 
 void recorder_abort(struct recorder *r); /* removes the .tmp and frees; NULL is fine */
 
-/* Writes all of p at once to any output. */
+/* Writes all of p at one time to any output. */
 int recording_write(const struct profile *p, struct out *out, struct err *err);
 
 /* --- reading --- */

@@ -1,3 +1,4 @@
+/* Applies the chunks of a recording to a sink. */
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/input.h"
@@ -155,9 +156,7 @@ static int open_unfinished(struct recording_reader *r, const char *path, struct 
 
 	r->unfinished = true;
 	if (rc == -EACCES || rc == -ENOENT || rc == -EROFS)
-		err_hint(err,
-			 "it was never finished: copy it, with %s-wal, to a directory that can be "
-			 "written to",
+		err_hint(err, "it is unfinished: copy it, with %s-wal, to a writable directory",
 			 path);
 	return rc;
 }
@@ -173,7 +172,7 @@ static int open_recording(struct recording_reader *r, struct err *err)
 	if (rc)
 		return rc;
 	if (!recording_detect(head, len))
-		return err_set(err, EBADMSG, "%s is no recording of cresset", input_name(r->in));
+		return err_set(err, EBADMSG, "%s is not a cresset recording", input_name(r->in));
 	if (path && has_log(path))
 		return open_unfinished(r, path, err);
 	if (path && stat(path, &st) == 0 && is_whole(head, &st))

@@ -1,3 +1,4 @@
+/* Appends chunks while recording, and finishes the file. */
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
@@ -182,7 +183,7 @@ int recorder_restore_samples(struct recorder *r, struct profile *p, struct err *
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Removes SQLite's files beside PATH.tmp. */
+/* Removes SQLite's files next to PATH.tmp. */
 static void remove_beside(const char *tmp)
 {
 	static const char *const endings[] = { "-wal", "-shm", "-journal" };

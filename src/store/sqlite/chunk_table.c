@@ -1,3 +1,4 @@
+/* Statements for the table of chunks. */
 #include "store/sqlite/chunk_table.h"
 
 #include "store/sqlite/db.h"

@@ -1,3 +1,4 @@
+/* Opens files with limits and checks, and wraps statements. */
 #include "store/sqlite/db.h"
 
 #include "base/buf.h"
@@ -96,9 +97,8 @@ static int find_objects(struct db *db, const struct db_schema *schema, bool *fou
 			i++;
 		if (!schema->objects[i]) {
 			sqlite3_reset(s);
-			err_set(err, EBADMSG, "%s: has a table that is not ours", db->path);
-			return err_hint(err, "a program that is not cresset made it, or a cresset "
-					     "that was never released");
+			err_set(err, EBADMSG, "%s: has an unknown table", db->path);
+			return err_hint(err, "another program made it, or an unreleased cresset");
 		}
 		found[i] = true;
 	}
@@ -192,7 +192,7 @@ static int set_version(struct db *db, int64_t version, struct err *err)
 static void blame_age(int64_t version, struct err *err)
 {
 	err_prefix(err, "made by an older cresset, format %lld", (long long)version);
-	err_hint(err, "this one cannot take it over: read it with the cresset that made it");
+	err_hint(err, "it cannot be upgraded: read it with the cresset that made it");
 }
 
 /* Migrates step by step, and compares the result with the schema, as for any file, before the
@@ -209,8 +209,8 @@ static int run_migrations(struct db *db, const struct db_schema *schema, struct 
 		m = migration_of(schema, version);
 		if (!m) {
 			refuse_older(db, version, err);
-			return err_hint(err, "this one takes no file of that format: read it with "
-					     "the cresset that made it");
+			return err_hint(
+				err, "unsupported format: read it with the cresset that made it");
 		}
 		rc = m->run(db, err);
 	}
@@ -247,7 +247,7 @@ static int check_schema(struct db *db, const struct db_opts *o, struct err *err)
 	if (rc)
 		return rc;
 	if (kind != (int64_t)schema->kind)
-		return err_set(err, EBADMSG, "%s: is not the file it should be", db->path);
+		return err_set(err, EBADMSG, "%s: is a different kind of file", db->path);
 	if (version > schema->version)
 		return refuse_newer(db, schema, version, err);
 	rc = version == schema->version ? check_objects(db, schema, false, err) : 1;
@@ -256,7 +256,7 @@ static int check_schema(struct db *db, const struct db_opts *o, struct err *err)
 	if (o->access == DB_WRITE)
 		return migrate(db, schema, err);
 	refuse_older(db, version, err);
-	return err_hint(err, "start cresset on it once: opening it to write brings it up to date");
+	return err_hint(err, "open it once with write access to upgrade it");
 }
 
 static bool is_empty(struct db *db)
@@ -294,7 +294,7 @@ static int make_schema(struct db *db, const struct db_schema *schema, struct err
 /* Appends a file name as a URI, escaped. */
 static void add_uri(struct buf *b, const char *path, bool immutable)
 {
-	/* Otherwise a path that begins with two slashes would have a host. */
+	/* Otherwise a path that starts with two slashes would have a host. */
 	buf_adds(b, *path == '/' ? "file://" : "file:");
 	for (; *path; path++)
 		if (strchr("?#%", *path))
@@ -575,7 +575,7 @@ int db_shrink(struct db *db, struct err *err)
 	return db_exec(db, "PRAGMA incremental_vacuum", err);
 }
 
-/* Pages of 4 KiB: how many free ones are worth returning, and how many at once. */
+/* Pages of 4 KiB: how many free ones are worth returning, and how many at the same time. */
 enum { SPARE_PAGES = 256, SHRINK_PAGES = 1024 };
 
 static int free_pages(struct db *db, int64_t *n, struct err *err)
@@ -638,8 +638,8 @@ int db_sync_log(struct db *db, struct err *err)
 	return sync_file(db, SQLITE_FCNTL_JOURNAL_POINTER, err);
 }
 
-/* If others have the file open, SQLite keeps the log and reports no error. The change is a few
- * bytes of the header, in one write. A journal for it beside a log would prevent a reader without
+/* If others have the file open, SQLite retains the log and reports no error. The change is a few
+ * bytes of the header, in one write. A journal for it next to a log would prevent a reader without
  * write access from reading the file after a crash. */
 static int drop_wal(struct db *db, struct err *err)
 {

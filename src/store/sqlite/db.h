@@ -45,7 +45,7 @@ struct db_migration {
 struct db_schema {
 	enum db_kind kind;
 	uint32_t version;
-	/* CREATE statements, each as SQLite keeps it (no IF NOT EXISTS, one object a statement);
+	/* CREATE statements, each as SQLite retains it (no IF NOT EXISTS, one object a statement);
 	 * NULL-terminated. */
 	const char *const *objects;
 	/* Number of objects, the last ones, that are not in every file of the version: a writer
@@ -57,7 +57,7 @@ struct db_schema {
 
 enum db_access {
 	DB_READ, /* another process may write it */
-	/* from elsewhere: immutable, nothing is written beside it, every cell is checked */
+	/* from elsewhere: immutable, nothing is written next to it, every cell is checked */
 	DB_FOREIGN,
 	DB_WRITE, /* created if missing */
 };
@@ -78,8 +78,8 @@ struct db_opts {
 };
 
 /* Makes connections allocate page memory on demand. Call it once per process, before anything is
- * opened. SQLite's default is 20 pages at once, which are 1.3 MB with pages of 64 KiB, for each of
- * the two files of an open day. */
+ * opened. SQLite's default is 20 pages at one time, which are 1.3 MB with pages of 64 KiB, for each
+ * of the two files of an open day. */
 void db_save_memory(void);
 
 /* Opens a file; one of another kind is left unchanged. path: "" is an unnamed file in $TMPDIR,
@@ -142,7 +142,7 @@ int db_scrub(struct db *db, struct err *err);
 
 /* --- a SQLite file and its companions: -wal, -shm, -journal (db_files.c) --- */
 
-/* Returns their size on the disk; 0 if there are none. */
+/* Returns their size on the disk; 0 if none exists. */
 uint64_t db_files_bytes(const char *path);
 
 /* Unlinks them, the file itself first, and syncs: a journal without its file is harmless, a file

@@ -1,3 +1,4 @@
+/* Sizes and deletion of a database with its WAL files. */
 #include "base/buf.h"
 #include "base/fs.h"
 #include "store/sqlite/db.h"

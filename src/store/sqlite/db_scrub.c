@@ -1,3 +1,4 @@
+/* Rewrites a database without its deleted content (VACUUM), and empties the WAL file. */
 #include "store/sqlite/db.h"
 
 #include <errno.h>

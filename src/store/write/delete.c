@@ -1,4 +1,4 @@
-/* Deletes the rows of series for good.
+/* Deletes the rows of series permanently.
  *
  *     DIR/deleting     numbers of the series, during the deletion
  *
@@ -81,7 +81,7 @@ static int remove_note(const struct store *s, struct err *err)
 	return rc;
 }
 
-/* Sets the series that a note lists. Returns 1, or 0 if there is none, or an incomplete one. */
+/* Sets the series that a note lists. Returns 1, or 0 if none exists, or an incomplete one. */
 static int read_note(const struct store *s, bool *series, uint32_t n, struct err *err)
 {
 	char *path = note_path(s);
@@ -143,7 +143,7 @@ static int delete_of_hour(struct deletion *d, struct hot_hour *h, struct err *er
 	return rc;
 }
 
-/* The list of hours does not change meanwhile, as that needs inbox_lock. */
+/* The list of hours does not change in the meantime, as that needs inbox_lock. */
 static int delete_of_hours(struct deletion *d, struct err *err)
 {
 	struct store *s = d->s;

@@ -9,7 +9,7 @@
  * buffers are counted when it opens, and its parts' blocks are those before anything is added
  * (store_views_hold).
  *
- * Other reading processes have a catalog of their own, and open parts later. So they hold a shared
+ * Other reading processes have a separate catalog, and open parts later. So they hold a shared
  * lock on DIR/readers as long as they have the store open. A free place is not reused before the
  * writer has once got that lock exclusively. */
 #include "base/mem.h"
@@ -150,7 +150,7 @@ static int read_blocks(struct store_gc *c, struct db *db, int *read, struct err 
 	return rc;
 }
 
-/* Skips a damaged hour, too. */
+/* Skips a damaged hour as well. */
 static int read_hour(struct store *s, const struct hot_hour *h, struct err *err)
 {
 	const struct db_opts opts = { .schema = &hot_schema,
@@ -191,7 +191,8 @@ static int end(struct store *s, struct err *err)
 	return rc;
 }
 
-/* Reads the next part or hour, which is pinned meanwhile. Returns 1, or 0 if there is none left. */
+/* Reads the next part or hour, which is pinned in the meantime. Returns 1, or 0 if none exists
+ * left. */
 static int read_next(struct store *s, struct err *err)
 {
 	struct store_gc *c = &s->gc;

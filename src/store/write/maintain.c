@@ -185,7 +185,7 @@ int store_purge(struct store *s, struct err *err)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Deletes names of mappings that no day has any more. Returns 1 if there are more. */
+/* Deletes names of mappings that no day still has. Returns 1 if there are more. */
 static int step_names(struct store *s, struct err *err)
 {
 	pthread_mutex_lock(&s->inbox_lock);
@@ -216,7 +216,7 @@ static struct store_part *next_part(struct store *s)
 	return NULL;
 }
 
-/* Uses a handle of its own, so that no thread waits. */
+/* Uses a separate handle, so that no thread waits. */
 static int verify_part(const struct store *s, const struct store_part *sp, struct err *err)
 {
 	const struct part_opts opts = { .read_only = true,

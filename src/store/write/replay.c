@@ -30,8 +30,8 @@ static bool apply_chunks(struct chunk_reader *reader, struct cur c, uint32_t typ
 	return !c.bad;
 }
 
-/* Adds new dictionary entries; skips those that became durable meanwhile. Returns false if earlier
- * entries are missing or the data are damaged. */
+/* Adds new dictionary entries; skips the ones that became durable in the meantime. Returns false if
+ * earlier entries are missing or the data are damaged. */
 static bool add_news(struct store_part *sp, const struct logged_part *from)
 {
 	struct profile *dict = part_dict(sp->part);

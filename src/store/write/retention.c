@@ -1,5 +1,5 @@
 /* Retention: deletes data that are too old, and the oldest when space is short. Both unlink files,
- * so that the space is free at once. */
+ * so that the space is free immediately. */
 #include "store/day/store_state.h"
 
 #include "base/mem.h"
@@ -77,8 +77,8 @@ static int drop_days(struct store *s, int64_t from_ns, struct err *err)
 	if (rc == 0)
 		rc = store_part_unlink(s, sp, err);
 	if (rc == 0 && !oldest(s, s->kept_from_ns, false)) {
-		/* The last old day is gone: names and series that only old days had are to be
-		 * deleted, too. */
+		/* The last old day is gone: names and series that only old days had must be
+		 * deleted as well. */
 		s->names_day = s->kept_from_ns / STORE_DAY_NS;
 		s->gc.is_due = true;
 	}
@@ -103,7 +103,7 @@ static int drop_for_room(struct store *s, struct err *err)
 		return rc;
 	err_set(err, ENOSPC, "%s: the store's %llu MiB of disk are full", s->dir,
 		(unsigned long long)s->opts.disk_bytes >> 20);
-	return err_hint(err, "all but the last day is gone already; allow it more");
+	return err_hint(err, "only the last day is left; raise --disk");
 }
 
 /* Space for rows that become blocks, and for the journal of the last day, whose pages exist twice

@@ -1,3 +1,4 @@
+/* Finds units by address, and the functions and lines in them. */
 #include "symbol/dwarf/dwarf.h"
 
 #include "base/hash.h"
@@ -106,7 +107,7 @@ static void drop_oldest(struct dwarf *d, size_t n)
 		memmove(d->loaded.v, d->loaded.v + n, d->loaded.n * sizeof *d->loaded.v);
 }
 
-/* Drops loaded data beyond the limits. Call when nothing refers to them any more. */
+/* Drops loaded data beyond the limits. Call when nothing still refers to them. */
 static void units_keep_limits(struct dwarf *d)
 {
 	sections_trim(&d->main.sections);
@@ -341,7 +342,7 @@ static bool name_of(struct dwarf *d, struct place p, struct symbol_line *out)
 	return true;
 }
 
-/* Finds the names and start line of a scope of x. Returns false if it has none. */
+/* Finds the names and start line of a scope of x. Returns false if it lacks one. */
 static bool scope_name(struct dwarf *d, const struct dwarf_index *x,
 		       const struct dwarf_scope *scope, struct symbol_line *out)
 {

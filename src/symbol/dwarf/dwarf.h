@@ -6,9 +6,9 @@
  *                    in it is first looked up
  *        DIE ─────── names, read when first needed
  *
- * So only units that are hit cost time. They are kept up to DWARF_MAX_INDEX bytes, then the oldest
- * are dropped: look up in order of address. Split DWARF (.dwo, .dwp) and the shared file of dwz
- * are requested when they are needed.
+ * So only units that are hit cost time. They are retained up to DWARF_MAX_INDEX bytes, then the
+ * oldest are dropped: look up in order of address. Split DWARF (.dwo, .dwp) and the shared file of
+ * dwz are requested when they are needed.
  *
  * Why not libdw: docs/internals/names.md. */
 #ifndef CRESSET_SYMBOL_DWARF_DWARF_H
@@ -19,7 +19,7 @@
 struct elf_file;
 struct elf_layout;
 
-/* limit: functions and lines of units of debug information that are kept */
+/* limit: functions and lines of units of debug information that are retained */
 #define DWARF_MAX_INDEX (64ull << 20)
 enum {
 	DWARF_MAX_OPEN_DWO = 64, /* files */

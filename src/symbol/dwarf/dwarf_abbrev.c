@@ -1,3 +1,4 @@
+/* Parses abbreviations, and precomputes skips. */
 #include "symbol/dwarf/dwarf_abbrev.h"
 
 #include "base/search.h"

@@ -82,7 +82,7 @@ struct dwarf_abbrevs { /* zeroed = empty */
 };
 
 /* Reads the table at offset up to its end, or if `only` is not 0 up to that code. Returns false if
- * it is malformed or too large; the part that was read is kept. */
+ * it is malformed or too large; the part that was read is retained. */
 bool abbrevs_read(struct dwarf_abbrevs *a, struct dwarf_sections *s, uint64_t offset,
 		  const struct dwarf_sizes *sizes, uint64_t only);
 void abbrevs_done(struct dwarf_abbrevs *a);

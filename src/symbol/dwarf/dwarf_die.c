@@ -1,3 +1,4 @@
+/* Parses unit headers and DIEs. */
 #include "symbol/dwarf/dwarf_die.h"
 
 #include "symbol/dwarf/dwarf_sections.h"

@@ -62,7 +62,7 @@ static inline bool die_has(const struct dwarf_die *d, enum dwarf_slot slot)
 /* Reads the values of a DIE after its code (all but d->abbrev); c is bad on failure. */
 void die_values(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev,
 		struct dwarf_die *d);
-/* Reads the DIE at an offset in .debug_info. Returns false if there is none in r's unit. */
+/* Reads the DIE at an offset in .debug_info. Returns false if none exists in r's unit. */
 bool die_read_at(const struct dwarf_reader *r, uint64_t at, struct dwarf_die *d);
 /* Skips the attributes of a DIE. */
 void die_skip(const struct dwarf_reader *r, struct cur *c, const struct dwarf_abbrev *abbrev);

@@ -1,3 +1,4 @@
+/* Opens the files that belong together. */
 #include "symbol/dwarf/dwarf_file.h"
 
 #include "base/mem.h"

@@ -15,7 +15,7 @@ struct elf_file;
 
 enum { DWARF_MAX_UNITS = 1 << 20 }; /* of a file; Chromium has 40 000 */
 
-/* An open unit: its abbreviations and its reader. Scopes and lines are kept by their own
+/* An open unit: its abbreviations and its reader. Scopes and lines are retained by their own
  * readers. */
 struct dwarf_open_unit {
 	const struct dwarf_unit *unit;

@@ -1,3 +1,4 @@
+/* Runs the line program of a unit. */
 #include "symbol/dwarf/dwarf_rows.h"
 
 #include "base/search.h"

@@ -49,12 +49,12 @@ struct dwarf_rows { /* zeroed = empty */
 	const char *comp_dir; /* NULL: unknown */
 	const char **paths;   /* of files, once requested */
 	struct arena text;
-	size_t keep_calls; /* the most calls that rows_read keeps; set by the owner */
+	size_t keep_calls; /* the most calls that rows_read retains; set by the owner */
 	VEC(struct dwarf_call_row) calls;
 	bool skipped; /* some rows could not be read */
 };
 
-/* Returns the start of the table after the one at offset, 0 if there is none. */
+/* Returns the start of the table after the one at offset, 0 if none exists. */
 uint64_t rows_next(struct dwarf_sections *s, uint64_t offset);
 
 /* Reads the table at offset. comp_dir: the unit's, or NULL. */

@@ -1,3 +1,4 @@
+/* Collects scopes, and finds those of an address. */
 #include "symbol/dwarf/dwarf_scopes.h"
 
 #include "base/buf.h"
@@ -257,7 +258,7 @@ static void piece_add(struct dwarf_scopes *out, uint64_t start, uint32_t owner)
 
 /* Spans are nested like their scopes, so those around the current address form a stack. If they
  * only overlap, which compilers sometimes generate, the one that starts last counts. A scope has a
- * lower number than those inside it, so it comes first. */
+ * lower number than those inside it, so it is first. */
 static void cut_spans(struct scan *s, struct dwarf_scopes *out)
 {
 	struct span *v = s->spans.v, **stack = xreallocarray(NULL, s->spans.n + 1, sizeof *stack);

@@ -1,3 +1,4 @@
+/* Reads sections of a file on demand. */
 #include "symbol/dwarf/dwarf_sections.h"
 
 #include "base/mem.h"
@@ -121,8 +122,9 @@ void sections_done(struct dwarf_sections *s)
 
 /* --- unpacking -------------------------------------------------------------------------------- */
 
-/* libdeflate is faster than zlib, but needs all compressed bytes at once. The largest section by
- * far, .debug_info, comes first, and the later sections together need more memory than that. */
+/* libdeflate is faster than zlib, but needs all compressed bytes at the same time. The largest
+ * section by far, .debug_info, is first, and the later sections together need more memory than
+ * that. */
 static bool unpack_zlib(const uint8_t *packed, size_t len, uint8_t *to, uint64_t size)
 {
 	struct libdeflate_decompressor *z = libdeflate_alloc_decompressor();
@@ -175,7 +177,7 @@ static bool block_present(const struct dwarf_section *sec, uint64_t block)
 	return sec->present[block / 8] >> block % 8 & 1;
 }
 
-/* Reads the missing blocks from first to last, adjacent ones at once. */
+/* Reads the missing blocks from first to last, adjacent ones at one time. */
 static void section_fill(struct dwarf_sections *s, struct dwarf_section *sec, uint64_t first,
 			 uint64_t last)
 {

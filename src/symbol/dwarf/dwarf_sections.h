@@ -73,7 +73,7 @@ const char *sections_string(struct dwarf_sections *s, enum dwarf_section_id id, 
 			    size_t *len);
 
 /* Reads a whole section for the caller to modify (relocation): later reads see the changes, and it
- * stays in memory until sections_done. Returns NULL if there is none or it has more than
+ * stays in memory until sections_done. Returns NULL if none exists or it has more than
  * DWARF_MAX_UNPACKED bytes. */
 uint8_t *sections_own(struct dwarf_sections *s, enum dwarf_section_id id);
 

@@ -1,3 +1,4 @@
+/* The symbol source of an ELF file: its tables and debug file. */
 #include "base/mem.h"
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elf_debug.h"
@@ -63,8 +64,8 @@ static const char *elf_source_copy_name(struct elf_source *e, const struct elf_s
 	return copy;
 }
 
-/* Returns the names of sym, read and demangled on first use. Returns false if the file does not
- * have them any more or the cache is full. */
+/* Returns the names of sym, read and demangled on first use. Returns false if the file no longer
+ * has them or the cache is full. */
 static bool elf_source_name(struct elf_source *e, const struct elf_symbol *sym,
 			    struct cached_name *out)
 {

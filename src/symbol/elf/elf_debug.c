@@ -1,3 +1,4 @@
+/* Searches separate debug files by build id and debug link. */
 #include "symbol/elf/elf_debug.h"
 
 #include "base/fs.h"

@@ -29,7 +29,7 @@ bool elf_debug_open(const struct elf_file *main, debug_locate_fn *locate, void *
 		    struct elf_file *debug);
 
 /* Appends the decompressed .gnu_debugdata ("mini debug info": an ELF file with a .symtab, in xz) to
- * image. Returns false if there is none, with -EBADMSG in err if it is damaged. */
+ * image. Returns false if none exists, with -EBADMSG in err if it is damaged. */
 bool elf_debugdata_unpack(const struct elf_file *main, struct buf *image, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* Finds tables through the dynamic section, in files without section headers. */
 #include "symbol/elf/elf_symbols.h"
 
 #include "symbol/elf/elf_file.h"

@@ -1,3 +1,4 @@
+/* Reads headers and sections with checks of all offsets. */
 #include "symbol/elf/elf_file.h"
 
 #include <errno.h>

@@ -41,7 +41,7 @@ bool elf_file_section_at(const struct elf_file *f, size_t index, GElf_Shdr *out)
 bool elf_file_section_name(const struct elf_file *f, const GElf_Shdr *shdr, char *text,
 			   size_t size);
 
-/* Reads NT_GNU_BUILD_ID, truncated to size. Returns its length, 0 if there is none. */
+/* Reads NT_GNU_BUILD_ID, truncated to size. Returns its length, 0 if none exists. */
 size_t elf_file_build_id(const struct elf_file *f, uint8_t *id, size_t size);
 
 #endif

@@ -1,3 +1,4 @@
+/* Looks up a symbol by DT_GNU_HASH or DT_HASH. */
 #include "symbol/elf/elf_find.h"
 
 #include "base/buf.h"

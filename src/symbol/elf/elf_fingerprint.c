@@ -1,3 +1,4 @@
+/* A hash of the code of an ELF file. */
 #include "base/hash.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/symbol.h"

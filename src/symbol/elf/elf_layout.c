@@ -1,3 +1,4 @@
+/* Converts offsets and addresses by program headers. */
 #include "symbol/elf/elf_layout.h"
 
 #include "base/err.h"

@@ -1,3 +1,4 @@
+/* Reads notes and build ids. */
 #include "base/buf.h"
 #include "profile/frame.h"
 #include "symbol/elf/elf_file.h"
@@ -39,7 +40,7 @@ static void notes_search(struct note_search *s, uint64_t offset, uint64_t size, 
 	}
 }
 
-/* Segments come first: the kernel reads them, and they remain when section headers are stripped. In
+/* Segments are first: the kernel reads them, and they remain when section headers are stripped. In
  * separate debug files the segments' offsets can be stale, but the sections are valid. */
 static size_t file_note(const struct elf_file *f, const char *name, uint32_t type, void *desc,
 			size_t size)

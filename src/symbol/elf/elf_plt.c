@@ -1,3 +1,4 @@
+/* Adds names of PLT entries. */
 #include "symbol/elf/elf_symbols.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* Sorts functions by address, and selects the best name of each. */
 #include "symbol/elf/elf_symbols.h"
 
 #include "base/err.h"
@@ -95,7 +96,7 @@ size_t elf_symbols_name(const struct elf_symbols *s, uint32_t name, char *text, 
 	return version ? (size_t)(version - text) : len;
 }
 
-/* Reads the whole table. Names that the file does not have any more stay empty. */
+/* Reads the whole table. Names that the file no longer has stay empty. */
 static void names_hold(struct elf_names *n)
 {
 	const struct elf_file bytes = { .fd = n->fd, .size = n->offset + n->size };

@@ -1,7 +1,7 @@
 /* symbol/elf/elf_symbols.h: the functions of one ELF object in compact form: 16 bytes per function,
  * names stay in the file.
  *
- * Tables are added one by one, then elf_symbols_finish sorts, keeps one name per address and sets
+ * Tables are added one by one, then elf_symbols_finish sorts, retains one name per address and sets
  * missing sizes. Names are preferred in this order: global, weak, local; then a typed function
  * over a bare label, then one without leading underscore, then the shortest. A function without
  * size reaches to the next one or to the end of its section, but in a table of exported functions
@@ -78,7 +78,7 @@ long elf_symbols_add_table(struct elf_symbols *s, const struct elf_file *f,
 			   struct err *err);
 
 /* Find the table of a section type (SHT_SYMTAB, SHT_DYNSYM), or the dynamic one of a file without
- * section headers. Return false if there is none. */
+ * section headers. Return false if none exists. */
 bool elf_table_of_section(const struct elf_file *f, uint32_t type, struct elf_table *t);
 bool elf_table_of_dynamic(const struct elf_file *f, const struct elf_layout *layout,
 			  struct elf_table *t);

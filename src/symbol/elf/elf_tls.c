@@ -1,3 +1,4 @@
+/* Computes the TLS offset for the main program and libraries. */
 #include "symbol/elf/elf_tls.h"
 
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+/* A fixed number of pages. */
 #include "symbol/elf/file_pages.h"
 
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Converts rows of gopclntab to functions and lines. */
 #include "symbol/go/go_names.h"
 
 #include "symbol/symbol.h"
@@ -27,7 +28,7 @@ static const char *find_types(const char *text)
 	return NULL;
 }
 
-/* Returns the name as the runtime prints it, without type arguments. NULL if it has none, or the
+/* Returns the name as the runtime prints it, without type arguments. NULL if it lacks one, or the
  * cache is full. */
 static const char *without_types(struct name_cache *c, const char *text)
 {

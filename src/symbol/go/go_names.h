@@ -19,7 +19,7 @@ int go_names_open(struct go_names *g, const struct elf_file *f, const struct elf
 		  struct err *err);
 void go_names_close(struct go_names *g);
 
-/* Finds the function at a link-time address; out->start is one, too. The name of a generic
+/* Finds the function at a link-time address; out->start is one as well. The name of a generic
  * function's instance is as Go prints it, `main.Map[...]`; linkage has the types if the table has
  * them. */
 bool go_names_lookup(struct go_names *g, uint64_t addr, struct symbol *out);

@@ -1,3 +1,4 @@
+/* Parses the headers of all versions of the table. */
 #include "symbol/go/gopclntab.h"
 
 #include "base/mem.h"

@@ -70,7 +70,7 @@ int gopclntab_open(struct gopclntab *t, const struct elf_file *f, const struct e
 		   struct err *err);
 void gopclntab_close(struct gopclntab *t); /* a zeroed one is fine */
 
-/* Read the i-th function, or the one that covers an address. Return false if there is none or it is
+/* Read the i-th function, or the one that covers an address. Return false if none exists or it is
  * malformed. */
 bool gopclntab_function(struct gopclntab *t, uint32_t i, struct go_function *out);
 bool gopclntab_find(struct gopclntab *t, uint64_t addr, struct go_function *out);
@@ -98,8 +98,8 @@ bool gopclntab_inlined(struct gopclntab *t, const struct go_function *f, int32_t
 		       struct go_inlined *out);
 
 /* gopclntab_name and gopclntab_text write a NUL-terminated text, truncated to size - 1 bytes, and
- * return its length, 0 if there is none. gopclntab_file returns the position of a path in the
- * file, which identifies the path, 0 if there is none. */
+ * return its length, 0 if none exists. gopclntab_file returns the position of a path in the
+ * file, which identifies the path, 0 if none exists. */
 size_t gopclntab_name(struct gopclntab *t, uint32_t name, char *text, size_t size);
 uint64_t gopclntab_file(struct gopclntab *t, const struct go_function *f, int32_t file_id);
 size_t gopclntab_text(struct gopclntab *t, uint64_t at, char *text, size_t size);

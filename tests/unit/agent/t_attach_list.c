@@ -57,7 +57,7 @@ static struct attach_told told(int rc, enum gpu_attach_refusal why, uint64_t now
 	return attach_list_update(&list, why ? -ECANCELED : rc, &report, now_ns);
 }
 
-START_TEST(who_is_chosen_gets_it_once)
+START_TEST(selected_process_gets_it_once)
 {
 	begin();
 	run(7, 70, true);
@@ -78,7 +78,7 @@ START_TEST(who_is_chosen_gets_it_once)
 END_TEST
 
 /* Labels may be known later; a program that is never chosen costs less and less. */
-START_TEST(labels_may_come_later)
+START_TEST(labels_may_arrive_later)
 {
 	begin();
 	run(8, 80, false);
@@ -134,7 +134,7 @@ START_TEST(looks_are_bounded)
 }
 END_TEST
 
-START_TEST(what_may_pass_is_tried_a_few_times)
+START_TEST(temporary_refusals_are_retried_a_few_times)
 {
 	static const enum gpu_attach_refusal passing[] = {
 		GPU_ATTACH_STOPPED, GPU_ATTACH_UNINTERRUPTIBLE, GPU_ATTACH_TRACED,
@@ -169,7 +169,7 @@ START_TEST(what_may_pass_is_tried_a_few_times)
 END_TEST
 
 /* All other refusals are final. */
-START_TEST(what_may_not_pass_is_asked_once)
+START_TEST(permanent_refusals_are_not_retried)
 {
 	for (int why = GPU_ATTACH_GONE; why < GPU_ATTACH_REFUSALS; why++) {
 		unsigned tries = 0;
@@ -196,7 +196,7 @@ START_TEST(what_may_not_pass_is_asked_once)
 }
 END_TEST
 
-START_TEST(failures_are_for_good_but_for_a_lock)
+START_TEST(failures_are_permanent_except_locks)
 {
 	static const int codes[] = { -ETIMEDOUT, -EIO, -EBADMSG, -ENOENT };
 
@@ -228,7 +228,7 @@ START_TEST(failures_are_for_good_but_for_a_lock)
 }
 END_TEST
 
-START_TEST(another_program_is_looked_at_anew)
+START_TEST(another_program_is_checked_again)
 {
 	begin();
 	run(5, 50, true);
@@ -318,9 +318,9 @@ START_TEST(memory_is_bounded)
 }
 END_TEST
 
-UNIT_MAIN("attach_list", who_is_chosen_gets_it_once, labels_may_come_later,
+UNIT_MAIN("attach_list", selected_process_gets_it_once, labels_may_arrive_later,
 	  one_at_a_time_with_pauses_and_in_turn, looks_are_bounded,
-	  what_may_pass_is_tried_a_few_times, what_may_not_pass_is_asked_once,
-	  failures_are_for_good_but_for_a_lock, another_program_is_looked_at_anew,
+	  temporary_refusals_are_retried_a_few_times, permanent_refusals_are_not_retried,
+	  failures_are_permanent_except_locks, another_program_is_checked_again,
 	  another_process_of_the_same_number_is_another, children_have_what_their_parents_have,
 	  memory_is_bounded)

@@ -111,7 +111,7 @@ START_TEST(another_process_of_that_number_is_left_alone)
 END_TEST
 
 /* An attach that dies gets an answer, and the next one works. */
-START_TEST(what_dies_of_it_is_one_attach)
+START_TEST(a_crash_costs_one_attach)
 {
 	struct attacher_opts opts = { .view = &deadly };
 	struct attacher a = begin(&opts);
@@ -122,14 +122,14 @@ START_TEST(what_dies_of_it_is_one_attach)
 		struct attacher_answer r = answer(&a);
 		ck_assert_uint_eq(r.pid, pid);
 		ck_assert_int_eq(r.rc, -EIO);
-		ck_assert(strstr(r.err.text, "has died of it"));
+		ck_assert(strstr(r.err.text, "crashed"));
 	}
 	end(pid);
 	attacher_stop(&a);
 }
 END_TEST
 
-START_TEST(a_library_that_is_gone_is_said)
+START_TEST(a_missing_library_is_reported)
 {
 	struct attacher_opts opts = { .view = &empty, .path = "/nowhere/lib.so" };
 	struct attacher a = begin(&opts);
@@ -142,7 +142,7 @@ START_TEST(a_library_that_is_gone_is_said)
 }
 END_TEST
 
-START_TEST(it_ends_with_who_asks_and_its_end_is_told)
+START_TEST(it_ends_with_its_client_and_its_end_is_reported)
 {
 	struct attacher_opts opts = { .view = &empty };
 	struct attacher a = begin(&opts), b = begin(&opts);
@@ -161,5 +161,5 @@ START_TEST(it_ends_with_who_asks_and_its_end_is_told)
 END_TEST
 
 UNIT_MAIN("attacher", a_refusal_comes_back_with_its_words,
-	  another_process_of_that_number_is_left_alone, what_dies_of_it_is_one_attach,
-	  a_library_that_is_gone_is_said, it_ends_with_who_asks_and_its_end_is_told)
+	  another_process_of_that_number_is_left_alone, a_crash_costs_one_attach,
+	  a_missing_library_is_reported, it_ends_with_its_client_and_its_end_is_reported)

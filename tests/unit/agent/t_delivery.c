@@ -40,7 +40,7 @@ START_TEST(each_status_has_its_verdict)
 }
 END_TEST
 
-START_TEST(what_was_sent_matters)
+START_TEST(the_kind_of_message_matters)
 {
 	struct attempt delta = { .is_zstd = true, .is_delta = true, .zstd_works = true };
 	struct attempt gzip = { 0 }, first = { .is_zstd = true };
@@ -96,5 +96,5 @@ START_TEST(a_server_may_say_how_long)
 }
 END_TEST
 
-UNIT_MAIN("verdict", each_status_has_its_verdict, what_was_sent_matters,
+UNIT_MAIN("verdict", each_status_has_its_verdict, the_kind_of_message_matters,
 	  nothing_breaks_a_server_for_ever, waiting_grows_to_a_minute, a_server_may_say_how_long)

@@ -210,7 +210,7 @@ START_TEST(the_next_dictionary_has_the_names_too)
 }
 END_TEST
 
-START_TEST(what_is_forgotten_is_looked_up_again)
+START_TEST(forgotten_frames_are_looked_up_again)
 {
 	struct world w;
 	bool named = false;
@@ -235,7 +235,7 @@ START_TEST(what_is_forgotten_is_looked_up_again)
 END_TEST
 
 /* A file that cannot be opened does not delay a batch. */
-START_TEST(what_has_no_name_is_sent)
+START_TEST(nameless_frames_are_sent)
 {
 	struct world w;
 	bool named = false;
@@ -281,5 +281,5 @@ START_TEST(late_names_are_sent_without_samples)
 END_TEST
 
 UNIT_MAIN("keep_spool", a_batch_waits_for_its_names, the_next_dictionary_has_the_names_too,
-	  what_is_forgotten_is_looked_up_again, what_has_no_name_is_sent,
+	  forgotten_frames_are_looked_up_again, nameless_frames_are_sent,
 	  late_names_are_sent_without_samples)

@@ -40,7 +40,7 @@ static void read_one(struct name_guard *g, uint64_t key, bool dies)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }
 
-START_TEST(who_ends_processes_is_left_alone)
+START_TEST(files_that_crash_processes_are_skipped)
 {
 	struct name_guard *g = guard_new();
 
@@ -58,7 +58,7 @@ START_TEST(who_ends_processes_is_left_alone)
 }
 END_TEST
 
-START_TEST(one_that_is_read_well_begins_anew)
+START_TEST(one_that_reads_well_starts_over)
 {
 	struct name_guard *g = guard_new();
 
@@ -72,7 +72,7 @@ START_TEST(one_that_is_read_well_begins_anew)
 }
 END_TEST
 
-START_TEST(many_files_have_room)
+START_TEST(many_files_fit)
 {
 	struct name_guard *g = guard_new();
 
@@ -121,7 +121,7 @@ static bool is_named(struct name_guard *g, struct profile *p, uint32_t mapping)
 	return named;
 }
 
-START_TEST(naming_asks_it)
+START_TEST(symbolizing_consults_it)
 {
 	struct name_guard *g = guard_new();
 	uint32_t mapping;
@@ -143,5 +143,5 @@ START_TEST(naming_asks_it)
 }
 END_TEST
 
-UNIT_MAIN("name_guard", who_ends_processes_is_left_alone, one_that_is_read_well_begins_anew,
-	  many_files_have_room, naming_asks_it)
+UNIT_MAIN("name_guard", files_that_crash_processes_are_skipped, one_that_reads_well_starts_over,
+	  many_files_fit, symbolizing_consults_it)

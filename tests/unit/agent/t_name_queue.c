@@ -176,7 +176,7 @@ START_TEST(cpu_time_is_what_counts)
 END_TEST
 
 /* 200 times its cost, 2 to 15 s. */
-START_TEST(a_file_waits_for_what_it_cost)
+START_TEST(a_file_waits_in_proportion_to_its_cost)
 {
 	static const struct {
 		uint64_t costs_ns, waits_ns;
@@ -233,7 +233,7 @@ START_TEST(all_of_them_have_a_share)
 END_TEST
 
 /* A requested file is next, even when the budget for this second is spent; the others keep waiting. */
-START_TEST(who_is_looked_at_goes_first)
+START_TEST(requested_frames_go_first)
 {
 	struct world w;
 
@@ -267,4 +267,5 @@ START_TEST(who_is_looked_at_goes_first)
 END_TEST
 
 UNIT_MAIN("naming", new_files_do_not_wait, others_take_turns, cpu_time_is_what_counts,
-	  a_file_waits_for_what_it_cost, all_of_them_have_a_share, who_is_looked_at_goes_first)
+	  a_file_waits_in_proportion_to_its_cost, all_of_them_have_a_share,
+	  requested_frames_go_first)

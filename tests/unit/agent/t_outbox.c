@@ -289,7 +289,7 @@ START_TEST(whatever_breaks)
 END_TEST
 
 /* Without a reader the oldest batches are dropped and counted; the rest arrive. */
-START_TEST(nobody_there)
+START_TEST(no_peer)
 {
 	enum { MAX_BYTES = 20000, N = 400, SAMPLES = 100 };
 	struct rng rng = { 3 };
@@ -378,7 +378,7 @@ static void ask_for_ever(int (*file)(void *ctx, uint32_t mapping))
 }
 
 /* A store process that sends endless requests and reads no answer: the collector holds few descriptors and little memory for it. */
-START_TEST(asks_for_ever)
+START_TEST(endless_requests)
 {
 	ask_for_ever(stderr_file);
 	ask_for_ever(no_file);
@@ -386,7 +386,7 @@ START_TEST(asks_for_ever)
 END_TEST
 
 /* Neither does one that reads every answer keep the collector busy: it gets a limited number of requests per turn. */
-START_TEST(takes_every_answer_and_asks_for_ever)
+START_TEST(endless_requests_with_responses_taken)
 {
 	enum { TURNS = 100, CALLS = 20 };
 	struct wire_want want = { .generation = 1 };
@@ -417,7 +417,7 @@ START_TEST(takes_every_answer_and_asks_for_ever)
 END_TEST
 
 /* Random data from a peer ends the stream or does nothing. */
-START_TEST(says_anything)
+START_TEST(arbitrary_messages)
 {
 	struct rng rng = { 5 };
 	struct err err = { 0 };
@@ -457,5 +457,5 @@ START_TEST(says_anything)
 }
 END_TEST
 
-UNIT_MAIN("outbox", batches_arrive, whatever_breaks, nobody_there, old_dictionaries, asks_for_ever,
-	  takes_every_answer_and_asks_for_ever, says_anything)
+UNIT_MAIN("outbox", batches_arrive, whatever_breaks, no_peer, old_dictionaries, endless_requests,
+	  endless_requests_with_responses_taken, arbitrary_messages)

@@ -151,7 +151,7 @@ static struct buf many_points(int64_t start_ns)
 	return b;
 }
 
-START_TEST(what_is_too_large_goes_in_parts)
+START_TEST(too_large_batches_are_split)
 {
 	struct world w;
 	char want[64];
@@ -233,7 +233,7 @@ END_TEST
 enum { MISSING = 1100 }; /* more than a server waits for */
 
 /* Data that the server has not seen are dropped; new batches have numbers too far beyond. */
-START_TEST(numbers_that_went_missing_begin_anew)
+START_TEST(numbering_restarts_after_a_gap)
 {
 	struct world w;
 	struct spool_entry e;
@@ -302,5 +302,5 @@ START_TEST(a_server_that_was_away_gets_everything)
 END_TEST
 
 UNIT_MAIN("sender", halves_of_metrics_are_the_whole, one_point_has_no_halves,
-	  what_is_too_large_goes_in_parts, numbers_that_went_missing_begin_anew,
+	  too_large_batches_are_split, numbering_restarts_after_a_gap,
 	  a_server_that_was_away_gets_everything)

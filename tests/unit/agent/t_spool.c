@@ -20,7 +20,7 @@ static uint64_t directory_bytes(const char *dir)
 	return n;
 }
 
-START_TEST(numbers_are_in_order_and_go_on)
+START_TEST(numbers_are_in_order_and_continue)
 {
 	struct place w;
 	uint8_t agent[SPOOL_ID_BYTES], again[SPOOL_ID_BYTES];
@@ -86,7 +86,7 @@ START_TEST(another_process_is_refused)
 END_TEST
 
 /* Of a hundred that grow out of each other, all but the first are compressed against it; never one against a delta. */
-START_TEST(batches_are_packed_against_the_last_whole_one)
+START_TEST(batches_are_compressed_against_the_last_base)
 {
 	struct place w;
 	struct spool_entry e;
@@ -189,7 +189,7 @@ START_TEST(the_oldest_go_when_it_is_full)
 }
 END_TEST
 
-START_TEST(what_never_fits_is_counted)
+START_TEST(batches_that_never_fit_are_counted)
 {
 	struct place w;
 	struct spool_status status;
@@ -245,7 +245,7 @@ START_TEST(kinds_share_the_numbers)
 }
 END_TEST
 
-START_TEST(numbers_begin_anew_with_another_agent)
+START_TEST(numbering_restarts_with_another_agent)
 {
 	struct place w;
 	uint8_t before[SPOOL_ID_BYTES], after[SPOOL_ID_BYTES];
@@ -321,7 +321,7 @@ START_TEST(halves_have_each_sample_once)
 END_TEST
 
 /* Its id belongs to another batch in the file that replaced it. */
-START_TEST(halves_of_what_was_set_aside_replace_nothing)
+START_TEST(halves_of_set_aside_spools_replace_nothing)
 {
 	struct place w;
 	struct spool_entry e;
@@ -414,9 +414,9 @@ START_TEST(damage_is_noticed)
 }
 END_TEST
 
-UNIT_MAIN("spool", numbers_are_in_order_and_go_on, a_batch_that_comes_again_is_known,
-	  another_process_is_refused, batches_are_packed_against_the_last_whole_one,
-	  a_key_lasts_an_hour, the_oldest_go_when_it_is_full, what_never_fits_is_counted,
-	  kinds_share_the_numbers, numbers_begin_anew_with_another_agent,
-	  halves_have_each_sample_once, halves_of_what_was_set_aside_replace_nothing,
+UNIT_MAIN("spool", numbers_are_in_order_and_continue, a_batch_that_comes_again_is_known,
+	  another_process_is_refused, batches_are_compressed_against_the_last_base,
+	  a_key_lasts_an_hour, the_oldest_go_when_it_is_full, batches_that_never_fit_are_counted,
+	  kinds_share_the_numbers, numbering_restarts_with_another_agent,
+	  halves_have_each_sample_once, halves_of_set_aside_spools_replace_nothing,
 	  damage_is_noticed)

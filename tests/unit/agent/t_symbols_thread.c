@@ -305,7 +305,7 @@ static void check_none(const struct turn *script)
 	ck_assert(!atomic_load(&s.is_wrong));
 }
 
-START_TEST(who_keeps_none_is_not_asked_again)
+START_TEST(a_server_without_storage_is_not_retried)
 {
 	static const struct turn scripts[][3] = {
 		{ { 'H', ABSENT, 0 }, { 'P', ABSENT, ALL } },
@@ -319,7 +319,7 @@ START_TEST(who_keeps_none_is_not_asked_again)
 END_TEST
 
 /* The old token is refused just after the new one was set: that is no reason to wait. */
-START_TEST(a_refusal_of_the_token_before_says_nothing_of_this_one)
+START_TEST(a_refusal_of_the_previous_token_does_not_count)
 {
 	static const struct turn script[] = { { 'H', ABSENT, 0 },
 					      { 'P', STATUS("403 Forbidden"), ALL },
@@ -414,6 +414,6 @@ START_TEST(a_server_that_is_killed_has_all_or_nothing)
 END_TEST
 
 UNIT_MAIN("symbols_thread", a_table_bears_what_a_server_does, a_server_that_is_away_gets_it_later,
-	  who_keeps_none_is_not_asked_again, a_refusal_of_the_token_before_says_nothing_of_this_one,
+	  a_server_without_storage_is_not_retried, a_refusal_of_the_previous_token_does_not_count,
 	  a_refusal_of_this_token_stays_when_it_is_set_again,
 	  a_server_that_is_killed_has_all_or_nothing)

@@ -307,7 +307,7 @@ static struct attach_words words_now(int fd)
 }
 
 /* The tracer is killed while the thread runs the code: the thread parks, waits, and continues as before. */
-START_TEST(nobody_comes)
+START_TEST(no_client)
 {
 	static volatile int turns;
 	static ucontext_t u;
@@ -365,4 +365,4 @@ END_TEST
 #endif
 
 UNIT_MAIN("attach", system_calls, status, age, names_of_mappings, never_there, symbols, handler,
-	  stacks, nobody_comes)
+	  stacks, no_client)

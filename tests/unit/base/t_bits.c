@@ -62,7 +62,7 @@ START_TEST(numbers_come_back)
 END_TEST
 
 /* Many at once give the same numbers and end at the same bit as one by one, also beyond the end. */
-START_TEST(many_rice_numbers_at_once)
+START_TEST(batches_of_rice_numbers)
 {
 	struct rng r = { 6 };
 	for (int round = 0; round < 3000; round++) {
@@ -99,4 +99,4 @@ START_TEST(the_end_is_seen)
 }
 END_TEST
 
-UNIT_MAIN("bits", known_bytes, numbers_come_back, many_rice_numbers_at_once, the_end_is_seen)
+UNIT_MAIN("bits", known_bytes, numbers_come_back, batches_of_rice_numbers, the_end_is_seen)

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-START_TEST(grows_and_keeps_every_byte)
+START_TEST(grows_and_retains_every_byte)
 {
 	struct buf b = { 0 };
 	struct rng r = { 7 };
@@ -152,7 +152,7 @@ START_TEST(varints)
 END_TEST
 
 /* All at once equals one by one, wherever the input ends. */
-START_TEST(many_varints_at_once)
+START_TEST(batches_of_varints)
 {
 	enum { BYTES = 400 };
 	struct rng r = { 11 };
@@ -257,7 +257,7 @@ START_TEST(vectors)
 }
 END_TEST
 
-UNIT_MAIN("buf", grows_and_keeps_every_byte, formats_whatever_the_length, decimals_equal_printf,
+UNIT_MAIN("buf", grows_and_retains_every_byte, formats_whatever_the_length, decimals_equal_printf,
 	  stolen_text_is_ours, cursor_reads_little_endian, cursor_never_runs_over,
-	  empty_input_is_not_bad, varints, many_varints_at_once, lines,
+	  empty_input_is_not_bad, varints, batches_of_varints, lines,
 	  arena_pieces_are_aligned_and_apart, arena_copies_and_zeroes, vectors)

@@ -42,7 +42,7 @@ static char *get(int dir, const void *name, size_t len)
 	return text;
 }
 
-START_TEST(what_is_put_is_there)
+START_TEST(stored_files_are_there)
 {
 	char dir[32];
 	temp_dir(dir);
@@ -71,7 +71,7 @@ START_TEST(what_is_put_is_there)
 }
 END_TEST
 
-START_TEST(what_others_could_have_made_is_refused)
+START_TEST(unsafe_directories_are_refused)
 {
 	char dir[32], root[64];
 	struct err err = { 0 };
@@ -167,5 +167,5 @@ START_TEST(writers_and_readers_together)
 }
 END_TEST
 
-UNIT_MAIN("cache_dir", what_is_put_is_there, what_others_could_have_made_is_refused,
+UNIT_MAIN("cache_dir", stored_files_are_there, unsafe_directories_are_refused,
 	  the_least_recently_used_go_first, writers_and_readers_together)

@@ -7,7 +7,7 @@
 #define MS 1000000ull
 #define S  1000000000ull
 
-START_TEST(new_work_begins_at_once)
+START_TEST(new_work_starts_immediately)
 {
 	struct cpu_budget b = { .per_s_ns = 3 * MS, .most_ns = S };
 
@@ -53,4 +53,5 @@ START_TEST(on_and_on_it_is_the_share)
 }
 END_TEST
 
-UNIT_MAIN("cpu_budget", new_work_begins_at_once, time_brings_the_share, on_and_on_it_is_the_share)
+UNIT_MAIN("cpu_budget", new_work_starts_immediately, time_brings_the_share,
+	  on_and_on_it_is_the_share)

@@ -100,7 +100,7 @@ START_TEST(reads_large_files_and_proc)
 }
 END_TEST
 
-START_TEST(says_what_cannot_be_read)
+START_TEST(reports_unreadable_files)
 {
 	struct place p = place_new();
 	struct buf b = { 0 };
@@ -164,7 +164,7 @@ END_TEST
 
 /* --- writing --- */
 
-START_TEST(commit_replaces_at_once)
+START_TEST(commit_replaces_atomically)
 {
 	struct place p = place_new();
 	struct out o;
@@ -355,7 +355,7 @@ START_TEST(a_link_laid_at_the_tmp_name_is_not_followed)
 }
 END_TEST
 
-START_TEST(says_what_cannot_be_created)
+START_TEST(reports_uncreatable_files)
 {
 	struct place p = place_new();
 	struct out o;
@@ -370,9 +370,9 @@ START_TEST(says_what_cannot_be_created)
 }
 END_TEST
 
-UNIT_MAIN("fs", reads_up_to_the_limit, reads_large_files_and_proc, says_what_cannot_be_read,
-	  never_waits_for_a_pipe, reads_one_line, commit_replaces_at_once, abort_leaves_nothing,
+UNIT_MAIN("fs", reads_up_to_the_limit, reads_large_files_and_proc, reports_unreadable_files,
+	  never_waits_for_a_pipe, reads_one_line, commit_replaces_atomically, abort_leaves_nothing,
 	  pieces_of_any_size_arrive_in_order, full_disk_leaves_the_old_file,
 	  full_device_is_reported, closed_pipe_is_reported, standard_output,
 	  pipes_are_written_to_directly, names_of_descriptors_are_written_to_directly,
-	  a_link_laid_at_the_tmp_name_is_not_followed, says_what_cannot_be_created)
+	  a_link_laid_at_the_tmp_name_is_not_followed, reports_uncreatable_files)

@@ -78,7 +78,7 @@ static void check_numbered(struct input *in)
 	ck_assert_int_eq(input_line(in, &line, &len, &cut, NULL), 0);
 }
 
-START_TEST(packed_files_read_like_plain_ones)
+START_TEST(compressed_files_read_like_plain_ones)
 {
 	static const char *const names[] = { "plain", "plain.gz", "plain.zst", "plain.xz",
 					     "members.gz" };
@@ -98,7 +98,7 @@ START_TEST(packed_files_read_like_plain_ones)
 }
 END_TEST
 
-START_TEST(packed_memory_reads_like_plain)
+START_TEST(compressed_memory_reads_like_plain)
 {
 	char dir[32], path[64];
 	struct buf b = { 0 };
@@ -227,7 +227,7 @@ START_TEST(all_of_it_up_to_a_limit)
 }
 END_TEST
 
-START_TEST(reads_come_in_any_size)
+START_TEST(reads_have_any_size)
 {
 	char byte;
 	struct input *in = open_text("abc");
@@ -240,7 +240,7 @@ START_TEST(reads_come_in_any_size)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_says_why)
+START_TEST(unreadable_input_gives_a_reason)
 {
 	char dir[32], path[64], text[64];
 	struct err err = { 0 };
@@ -335,7 +335,7 @@ static int count_to(void *ctx, const char *name, struct err *err)
 }
 
 /* A watched reader gets memory in pieces: the same bytes, also in lines across two pieces, or an end in the middle. */
-START_TEST(memory_is_asked_about_piece_by_piece)
+START_TEST(memory_is_requested_piece_by_piece)
 {
 	enum { LINES = 100000 };
 	struct buf text = { 0 };
@@ -374,8 +374,8 @@ START_TEST(memory_is_asked_about_piece_by_piece)
 }
 END_TEST
 
-UNIT_MAIN("input", lines_end_in_lf_or_crlf, packed_files_read_like_plain_ones,
-	  packed_memory_reads_like_plain, a_pipe_that_drips_is_recognized, a_peek_consumes_nothing,
-	  a_line_that_is_too_long_is_cut, all_of_it_up_to_a_limit, reads_come_in_any_size,
-	  what_cannot_be_read_says_why, memory_is_one_window, one_byte_order_mark_is_taken,
-	  memory_is_asked_about_piece_by_piece)
+UNIT_MAIN("input", lines_end_in_lf_or_crlf, compressed_files_read_like_plain_ones,
+	  compressed_memory_reads_like_plain, a_pipe_that_drips_is_recognized,
+	  a_peek_consumes_nothing, a_line_that_is_too_long_is_cut, all_of_it_up_to_a_limit,
+	  reads_have_any_size, unreadable_input_gives_a_reason, memory_is_one_window,
+	  one_byte_order_mark_is_taken, memory_is_requested_piece_by_piece)

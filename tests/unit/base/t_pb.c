@@ -109,7 +109,7 @@ static void collect(void *ctx, uint64_t v)
 	numbers->v[numbers->n++] = v;
 }
 
-START_TEST(repeated_numbers_packed_or_not)
+START_TEST(repeated_numbers_in_both_encodings)
 {
 	struct buf b = { 0 };
 	pb_put_u64(&b, 1, 300);
@@ -230,5 +230,5 @@ START_TEST(protoc_reads_what_we_write)
 END_TEST
 
 UNIT_MAIN("pb", varints_round_trip, fields_round_trip, nested_messages_of_every_length,
-	  repeated_numbers_packed_or_not, malformed_messages_end_bad, noise_stays_inside,
+	  repeated_numbers_in_both_encodings, malformed_messages_end_bad, noise_stays_inside,
 	  protoc_reads_what_we_write)

@@ -68,7 +68,7 @@ static void check_message(struct stream *in, const struct stream_message *m, int
 	close(fd);
 }
 
-START_TEST(what_goes_in_comes_out)
+START_TEST(output_equals_input)
 {
 	enum { N = 150 };
 	struct rng rng = { 7 };
@@ -158,7 +158,7 @@ START_TEST(random_bytes)
 }
 END_TEST
 
-START_TEST(descriptors_that_nobody_takes)
+START_TEST(unclaimed_descriptors)
 {
 	struct stream out, in;
 	int fds[2], before = open_fds(), rc = 1;
@@ -180,5 +180,4 @@ START_TEST(descriptors_that_nobody_takes)
 }
 END_TEST
 
-UNIT_MAIN("stream", what_goes_in_comes_out, odd_messages, random_bytes,
-	  descriptors_that_nobody_takes)
+UNIT_MAIN("stream", output_equals_input, odd_messages, random_bytes, unclaimed_descriptors)

@@ -147,7 +147,7 @@ START_TEST(cut_anywhere_is_damaged)
 }
 END_TEST
 
-START_TEST(garbage_behind_is_damaged)
+START_TEST(trailing_garbage_is_damage)
 {
 	for (int k = 0; k < PACKS; k++) {
 		struct buf plain = sample_text(300), b = { 0 };
@@ -251,7 +251,7 @@ START_TEST(huge_windows_are_refused)
 		block[header - 4 + i] = crc >> (8 * i);
 	struct err err = { 0 };
 	ck_assert_int_eq(fs_unpack(&b, 1000, &err), -E2BIG);
-	ck_assert_str_eq(err.text, "unpacking the xz data needs more than 128 MiB");
+	ck_assert_str_eq(err.text, "decompressing the xz data needs more than 128 MiB");
 	buf_done(&b);
 	buf_done(&plain);
 }
@@ -318,6 +318,6 @@ START_TEST(gzip_is_reproducible_and_gunzip_reads_it)
 END_TEST
 
 UNIT_MAIN("unpack", detects_by_content, plain_data_is_left_alone, round_trips_of_any_size,
-	  several_parts_and_padding, cut_anywhere_is_damaged, garbage_behind_is_damaged,
+	  several_parts_and_padding, cut_anywhere_is_damaged, trailing_garbage_is_damage,
 	  flipped_bits_never_change_the_text, bombs_meet_the_limit, limits_of_one_byte,
 	  huge_windows_are_refused, pieces_of_any_size, gzip_is_reproducible_and_gunzip_reads_it)

@@ -187,7 +187,7 @@ START_TEST(every_wait_is_its_own)
 END_TEST
 
 /* A wait reported twice before its end: its parts add up to the whole, and the whole decides whether it passes. */
-START_TEST(reported_while_it_goes_on)
+START_TEST(reported_while_pending)
 {
 	struct thread_time t, copy;
 	struct wait_info w = { 0 };
@@ -471,6 +471,6 @@ END_TEST
 
 UNIT_MAIN("thread_time", calls, calls_read_from_elsewhere, states, sums_are_the_life,
 	  queue_clock_runs_ahead, moved_asleep, filter, every_wait_is_its_own,
-	  reported_while_it_goes_on, comes_without_having_left, leaves_without_having_come,
+	  reported_while_pending, comes_without_having_left, leaves_without_having_come,
 	  weights_add_up, waits_through_a_pause, runs_in_a_pause, made_in_a_pause,
 	  parts_in_a_window, whole_window)

@@ -262,7 +262,7 @@ static void walk_limited(struct sampler_opts opts, uint32_t pid, struct collect_
 }
 
 /* A process without room in the walker's tables: counted once, walked by frame pointers, with a note in its stacks; they are not copied for ever. */
-START_TEST(no_room_for_mappings)
+START_TEST(mapping_table_full)
 {
 	struct collect_stats stats;
 	uint64_t without;
@@ -484,7 +484,7 @@ START_TEST(one_sink_after_the_other)
 END_TEST
 
 /* With samples that wait for exact times, the sink cannot change. */
-START_TEST(wall_keeps_its_sink)
+START_TEST(wall_retains_its_sink)
 {
 	if (geteuid())
 		T_SKIP("needs root");
@@ -501,6 +501,6 @@ START_TEST(wall_keeps_its_sink)
 }
 END_TEST
 
-UNIT_MAIN("collect", one_sink_after_the_other, wall_keeps_its_sink, cpu_that_comes_online,
-	  plain_walk, plain_walk_that_is_cut, no_room_for_mappings, walks_that_take_long,
-	  targets_end, targets_full, ourselves)
+UNIT_MAIN("collect", one_sink_after_the_other, wall_retains_its_sink, cpu_that_comes_online,
+	  plain_walk, plain_walk_that_is_cut, mapping_table_full, walks_that_take_long, targets_end,
+	  targets_full, ourselves)

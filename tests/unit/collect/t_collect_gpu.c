@@ -243,7 +243,7 @@ static int next_round(const int go[2], const int done[2])
 	return attached;
 }
 
-START_TEST(asked_for)
+START_TEST(requested)
 {
 	int go[2], done[2];
 	struct err err = { 0 };
@@ -401,5 +401,5 @@ WAY(one_by_one, FEATURE_UPROBE_MULTI)
 WAY(growing_tables, FEATURE_GROWING_TABLES)
 WAY(hash_tables, FEATURE_TASK_STORAGE)
 
-UNIT_MAIN("collect_gpu", multi, one_by_one, growing_tables, hash_tables, asked_for,
+UNIT_MAIN("collect_gpu", multi, one_by_one, growing_tables, hash_tables, requested,
 	  memory_over_sinks)

@@ -110,7 +110,7 @@ static void same_from_here(struct profile *a, struct profile *b)
 	}
 }
 
-START_TEST(a_dictionary_comes_back_as_it_was)
+START_TEST(a_dictionary_survives_a_round_trip)
 {
 	for (uint64_t seed = 1; seed < 20; seed++) {
 		struct profile *p = random_dictionary(seed, 10 + 40 * seed), *q = profile_new();
@@ -182,7 +182,7 @@ START_TEST(it_is_written_piece_by_piece)
 }
 END_TEST
 
-START_TEST(text_of_others_is_no_harm)
+START_TEST(foreign_text_is_harmless)
 {
 	struct profile *p = random_dictionary(6, 300), *q = profile_new();
 	struct chunk_writer *w = chunk_writer_new();
@@ -205,7 +205,7 @@ START_TEST(text_of_others_is_no_harm)
 END_TEST
 
 /* Whatever byte changes: it is refused, or the tables keep their invariants. */
-START_TEST(damaged_stacks_keep_the_rules)
+START_TEST(damaged_stacks_obey_the_rules)
 {
 	struct profile *p = random_dictionary(8, 200);
 	struct chunk_writer *w = chunk_writer_new();
@@ -270,6 +270,6 @@ START_TEST(a_table_that_repeats_itself_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("chunk", a_dictionary_comes_back_as_it_was, it_is_written_piece_by_piece,
-	  text_of_others_is_no_harm, damaged_stacks_keep_the_rules,
+UNIT_MAIN("chunk", a_dictionary_survives_a_round_trip, it_is_written_piece_by_piece,
+	  foreign_text_is_harmless, damaged_stacks_obey_the_rules,
 	  a_table_that_repeats_itself_is_refused)

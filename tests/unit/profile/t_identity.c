@@ -201,7 +201,7 @@ START_TEST(files_lose_versions_of_directories)
 }
 END_TEST
 
-START_TEST(addresses_are_no_names)
+START_TEST(addresses_do_not_count_as_names)
 {
 	static const struct {
 		const char *name, *binary;
@@ -220,7 +220,7 @@ START_TEST(addresses_are_no_names)
 }
 END_TEST
 
-START_TEST(what_is_left_has_nothing_to_remove)
+START_TEST(the_rest_has_nothing_to_remove)
 {
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		struct buf b = { 0 }, again = { 0 };
@@ -234,6 +234,6 @@ START_TEST(what_is_left_has_nothing_to_remove)
 }
 END_TEST
 
-UNIT_MAIN("identity", names_lose_what_a_build_adds, code_loses_its_tier,
+UNIT_MAIN("identity", code_loses_its_tier, names_lose_what_a_build_adds,
 	  binaries_lose_directories_and_versions, files_lose_versions_of_directories,
-	  addresses_are_no_names, what_is_left_has_nothing_to_remove)
+	  addresses_do_not_count_as_names, the_rest_has_nothing_to_remove)

@@ -79,7 +79,7 @@ START_TEST(ids_are_read_as_they_are_written)
 END_TEST
 
 /* The samples of a merge are those of both profiles. */
-START_TEST(merging_keeps_them)
+START_TEST(merging_preserves_them)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct random_profile a = random_profile(seed, LINKS);
@@ -103,7 +103,7 @@ START_TEST(merging_keeps_them)
 }
 END_TEST
 
-START_TEST(selecting_keeps_them)
+START_TEST(selecting_preserves_them)
 {
 	struct random_profile r = random_profile(3, LINKS);
 	struct select_opts opts = { 0 };
@@ -118,7 +118,7 @@ END_TEST
 
 /* --- pprof ------------------------------------------------------------------------------------- */
 
-START_TEST(pprof_keeps_them)
+START_TEST(pprof_preserves_them)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct random_profile r = random_profile(seed, LINKS);
@@ -158,7 +158,7 @@ static struct profile *profile_with(const struct said *said)
 	return profile_of_file(&f);
 }
 
-START_TEST(what_other_producers_write_is_understood)
+START_TEST(links_of_other_producers_are_understood)
 {
 	static const struct said all[] = {
 		{ "trace_id", TRACE, 0, TRACE, "0000000000000000" },
@@ -291,6 +291,6 @@ START_TEST(a_selector_names_the_place_of_a_wrong_one)
 END_TEST
 
 UNIT_MAIN("links", equal_ones_have_one_id, those_beyond_the_limit_are_counted,
-	  ids_are_read_as_they_are_written, merging_keeps_them, selecting_keeps_them,
-	  pprof_keeps_them, what_other_producers_write_is_understood, a_selector_takes_one_trace,
+	  ids_are_read_as_they_are_written, merging_preserves_them, selecting_preserves_them,
+	  pprof_preserves_them, links_of_other_producers_are_understood, a_selector_takes_one_trace,
 	  a_selector_names_the_place_of_a_wrong_one)

@@ -64,7 +64,7 @@ START_TEST(they_add_up)
 }
 END_TEST
 
-START_TEST(recordings_keep_them)
+START_TEST(recordings_preserve_them)
 {
 	char dir[32], path[64];
 	struct recorder *rec;
@@ -105,7 +105,7 @@ START_TEST(merging_adds_them)
 END_TEST
 
 /* Unreferenced mappings are removed with their origins. */
-START_TEST(selecting_keeps_those_that_are_left)
+START_TEST(selecting_preserves_the_rest)
 {
 	struct random_profile r =
 		random_profile(11, (struct random_shape){ .n_stacks = 40, .n_samples = 100 });
@@ -175,5 +175,5 @@ START_TEST(binaries_have_the_sums_of_their_functions)
 }
 END_TEST
 
-UNIT_MAIN("origins", they_add_up, recordings_keep_them, merging_adds_them,
-	  selecting_keeps_those_that_are_left, binaries_have_the_sums_of_their_functions)
+UNIT_MAIN("origins", they_add_up, recordings_preserve_them, merging_adds_them,
+	  selecting_preserves_the_rest, binaries_have_the_sums_of_their_functions)

@@ -131,7 +131,7 @@ START_TEST(frames_are_equal_by_address_or_by_name)
 }
 END_TEST
 
-START_TEST(a_stack_that_is_too_deep_keeps_its_leaf)
+START_TEST(a_too_deep_stack_retains_its_leaf)
 {
 	struct profile *p = profile_new();
 	struct sink *s = profile_sink(p);
@@ -432,7 +432,7 @@ START_TEST(samples_without_times_stay_without)
 }
 END_TEST
 
-START_TEST(what_is_known_about_both_is_merged)
+START_TEST(metadata_known_for_both_is_merged)
 {
 	struct profile *a = one_sample(5000, 10, "a"), *b = one_sample(4000, 900, "b");
 	a->meta.loss[LOSS_LATE] = 3;
@@ -482,11 +482,11 @@ END_TEST
 UNIT_MAIN("profile", frames_without_a_name_are_module_and_offset,
 	  binaries_are_the_last_part_of_the_path, names_win_over_the_frame_s_own,
 	  mappings_are_equal_by_build_id_or_else_by_file, frames_are_equal_by_address_or_by_name,
-	  a_stack_that_is_too_deep_keeps_its_leaf, frames_are_put_above_a_stack,
+	  a_too_deep_stack_retains_its_leaf, frames_are_put_above_a_stack,
 	  every_kind_and_loss_has_its_row, types_are_picked_by_sample_type_then_by_name,
 	  totals_are_the_sums_of_their_type, build_ids_identify_files,
 	  only_lost_samples_count_as_such, merging_into_nothing_is_a_copy,
 	  merging_in_any_order_is_the_same, merging_adds_totals,
 	  times_of_different_hosts_meet_on_one_clock, times_stay_where_a_wall_clock_is_unknown,
-	  samples_without_times_stay_without, what_is_known_about_both_is_merged,
+	  samples_without_times_stay_without, metadata_known_for_both_is_merged,
 	  the_shorter_path_of_one_build_id_stays)

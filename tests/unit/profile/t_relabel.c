@@ -142,7 +142,7 @@ static const struct {
 	  "comm=nginx host=web-1.example.org pod=shop-7d9f x=web-1.example" },
 };
 
-START_TEST(rules_do_what_is_documented)
+START_TEST(rules_work_as_documented)
 {
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char *got = relabeled(cases[i].rules, plain);
@@ -170,7 +170,7 @@ START_TEST(without_rules_nothing_changes)
 }
 END_TEST
 
-START_TEST(what_means_nothing_is_refused)
+START_TEST(meaningless_rules_are_refused)
 {
 	const struct {
 		struct relabel_rule rule;
@@ -183,10 +183,10 @@ START_TEST(what_means_nothing_is_refused)
 		{ { RELABEL_LABELMAP, FROM("a") }, "has no source_labels" },
 		{ { RELABEL_LABELDROP, .regex = "a", .separator = "/" }, "has no source_labels" },
 		{ { RELABEL_KEEP, FROM("a"), .regex = "(" }, "regex: " },
-		{ { RELABEL_KEEP, FROM("a"), .regex = "(?!x)" }, "is not known here" },
-		{ { RELABEL_KEEP, FROM("a"), .regex = "(?P<x)" }, "is not known here" },
-		{ { RELABEL_KEEP, FROM("a"), .regex = "(.*?)-.*" }, "would take the shortest" },
-		{ { RELABEL_KEEP, FROM("a"), .regex = "(a)\\1" }, "is not known here" },
+		{ { RELABEL_KEEP, FROM("a"), .regex = "(?!x)" }, "is not supported" },
+		{ { RELABEL_KEEP, FROM("a"), .regex = "(?P<x)" }, "is not supported" },
+		{ { RELABEL_KEEP, FROM("a"), .regex = "(.*?)-.*" }, "is non-greedy" },
+		{ { RELABEL_KEEP, FROM("a"), .regex = "(a)\\1" }, "is not supported" },
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -202,7 +202,7 @@ START_TEST(what_means_nothing_is_refused)
 END_TEST
 
 /* Values that double, and labels that do: the rules' output stays bounded. */
-START_TEST(what_grows_is_bounded)
+START_TEST(growing_results_are_bounded)
 {
 	struct relabel *r = relabel_new();
 	struct profile *p = profile_new();
@@ -254,5 +254,5 @@ START_TEST(cut_values_are_text)
 }
 END_TEST
 
-UNIT_MAIN("relabel", rules_do_what_is_documented, without_rules_nothing_changes,
-	  what_means_nothing_is_refused, what_grows_is_bounded, cut_values_are_text)
+UNIT_MAIN("relabel", rules_work_as_documented, without_rules_nothing_changes,
+	  meaningless_rules_are_refused, growing_results_are_bounded, cut_values_are_text)

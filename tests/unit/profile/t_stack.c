@@ -189,7 +189,7 @@ static void say_known(struct rng *r, const struct stack_table *t, struct plain_s
 }
 
 /* A table that got the same stacks one by one: equal to the last byte. */
-START_TEST(many_at_once_are_as_one_by_one)
+START_TEST(many_together_equal_one_by_one)
 {
 	enum { N = 20000 };
 	static const uint32_t n_frames[] = { 2, 40, 3000 };
@@ -231,4 +231,4 @@ START_TEST(many_at_once_are_as_one_by_one)
 END_TEST
 
 UNIT_MAIN("stack", random_stacks_come_out_as_they_went_in, the_example_of_the_header,
-	  the_deepest_stack, many_at_once_are_as_one_by_one)
+	  the_deepest_stack, many_together_equal_one_by_one)

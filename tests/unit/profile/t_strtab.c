@@ -40,7 +40,7 @@ START_TEST(equal_strings_have_equal_ids_and_text_stays_in_place)
 }
 END_TEST
 
-START_TEST(what_is_not_there_is_not_found)
+START_TEST(missing_strings_are_not_found)
 {
 	struct strtab t;
 	strtab_init(&t);
@@ -88,4 +88,4 @@ START_TEST(longer_ones_are_cut)
 END_TEST
 
 UNIT_MAIN("strtab", id_0_is_the_empty_string, equal_strings_have_equal_ids_and_text_stays_in_place,
-	  what_is_not_there_is_not_found, strings_are_bytes, longer_ones_are_cut)
+	  missing_strings_are_not_found, strings_are_bytes, longer_ones_are_cut)

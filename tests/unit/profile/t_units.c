@@ -113,7 +113,7 @@ START_TEST(types_of_one_quantity_are_one)
 }
 END_TEST
 
-START_TEST(catalogs_keep_their_series)
+START_TEST(catalogs_retain_their_series)
 {
 	struct profile *p = profile_new();
 	int64_t *factors;
@@ -135,4 +135,4 @@ START_TEST(catalogs_keep_their_series)
 }
 END_TEST
 
-UNIT_MAIN("units", names_of_units, types_of_one_quantity_are_one, catalogs_keep_their_series)
+UNIT_MAIN("units", names_of_units, types_of_one_quantity_are_one, catalogs_retain_their_series)

@@ -94,7 +94,7 @@ static struct random_shape shape_of(uint64_t seed)
 				      .waits = seed % 5 == 0 };
 }
 
-START_TEST(trees_are_those_of_the_samples)
+START_TEST(trees_equal_those_of_the_samples)
 {
 	for (uint64_t seed = 1; seed <= 240; seed++) {
 		struct random_profile r = random_profile(seed, shape_of(seed));
@@ -124,7 +124,7 @@ START_TEST(trees_are_those_of_the_samples)
 }
 END_TEST
 
-START_TEST(root_frames_are_those_of_the_tree)
+START_TEST(root_frames_equal_those_of_the_tree)
 {
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		struct random_profile r = random_profile(seed, shape_of(seed));
@@ -224,7 +224,7 @@ START_TEST(ranges_are_trees_of_each_step)
 }
 END_TEST
 
-START_TEST(answers_as_profiles_are_the_answers)
+START_TEST(profiles_equal_their_results)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct random_profile r = random_profile(seed, shape_of(seed));
@@ -252,7 +252,7 @@ START_TEST(answers_as_profiles_are_the_answers)
 }
 END_TEST
 
-START_TEST(differences_are_those_of_the_trees)
+START_TEST(differences_equal_those_of_the_trees)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct random_profile r = random_profile(seed, shape_of(seed));
@@ -407,7 +407,7 @@ static bool yes(void *ctx)
 	return true;
 }
 
-START_TEST(limits_are_said_in_words)
+START_TEST(limits_are_reported_in_words)
 {
 	struct random_profile r = random_profile(1, shape_of(2));
 	struct source *s = source_of_profile(r.p);
@@ -418,7 +418,7 @@ START_TEST(limits_are_said_in_words)
 	struct err err = { 0 };
 	q.limits.memory_bytes = 1000;
 	ck_assert_int_eq(query_tree(&q, &t, &err), -ENOMEM);
-	ck_assert_str_eq(err.text, "the answer needs more memory than 1.00 kB");
+	ck_assert_str_eq(err.text, "the result needs more memory than 1.00 kB");
 	q.limits = (struct guard_limits){ .time_ns = 1 };
 	ck_assert_int_ne(query_tree(&q, &t, &err), 0);
 	q.limits = (struct guard_limits){ .stop = yes };
@@ -426,7 +426,7 @@ START_TEST(limits_are_said_in_words)
 	ck_assert_ptr_null(s->stop);
 	q.limits = (struct guard_limits){ .rows = 5 };
 	ck_assert_int_eq(query_profile(&q, true, &p, NULL, &err), -E2BIG);
-	ck_assert_str_eq(err.text, "the answer is larger than the limit of 5 rows");
+	ck_assert_str_eq(err.text, "the result is larger than the limit of 5 rows");
 	ck_assert_int_eq(query_range(&q, 1, &range, &err), -E2BIG);
 	q.to_ns = q.from_ns + 1000000000000;
 	ck_assert_int_eq(query_range(&q, 1, &range, &err), -E2BIG);
@@ -485,8 +485,8 @@ START_TEST(series_read_back_as_selectors)
 }
 END_TEST
 
-UNIT_MAIN("plan", trees_are_those_of_the_samples, root_frames_are_those_of_the_tree,
+UNIT_MAIN("plan", trees_equal_those_of_the_samples, root_frames_equal_those_of_the_tree,
 	  selectors_take_what_apply_leaves, ranges_are_trees_of_each_step,
-	  answers_as_profiles_are_the_answers, differences_are_those_of_the_trees,
+	  profiles_equal_their_results, differences_equal_those_of_the_trees,
 	  the_last_snapshot_of_each_source_counts, snapshots_over_time_are_not_added_up,
-	  limits_are_said_in_words, a_selector_picks_its_type, series_read_back_as_selectors)
+	  limits_are_reported_in_words, a_selector_picks_its_type, series_read_back_as_selectors)

@@ -131,7 +131,7 @@ static const struct {
 	{ "{cpu=\"0\"}", 0 },
 };
 
-START_TEST(selectors_take_what_they_name)
+START_TEST(selectors_select_the_named_series)
 {
 	for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
 		int64_t got = taken_by(answers[i].text);
@@ -156,8 +156,8 @@ static const struct {
 	{ "cpu{comm=\"a\" host=\"b\"}", 14, "a comma or }" },
 	{ "cpu{comm=\"a\"", 13, "a comma or }" },
 	{ "cpu{,}", 5, "name of a label is missing" },
-	{ "cpu{} x", 7, "nothing is expected" },
-	{ "cpu}", 4, "nothing is expected" },
+	{ "cpu{} x", 7, "unexpected text" },
+	{ "cpu}", 4, "unexpected text" },
 	{ "cpu:", 5, "name of a type is missing" },
 	{ "a:b:c", 1, "a type is NAME" },
 	{ "a:b:c:d{}", 1, "a type is NAME" },
@@ -166,11 +166,11 @@ static const struct {
 	{ "{1a=\"x\"}", 2, "needs quotes" },
 	{ "{a==\"x\"}", 4, "in quotes is missing" },
 	{ "{a=\"\\q\"}", 5, "unknown escape" },
-	{ "{a=\"\\xzz\"}", 5, "no character" },
-	{ "{a=\"\\0\"}", 5, "no character" },
-	{ "{a=\"\\u0000\"}", 5, "no character" },
-	{ "{a=\"\\ud800\"}", 5, "no character" },
-	{ "{a=\"\\U00110000\"}", 5, "no character" },
+	{ "{a=\"\\xzz\"}", 5, "invalid character" },
+	{ "{a=\"\\0\"}", 5, "invalid character" },
+	{ "{a=\"\\u0000\"}", 5, "invalid character" },
+	{ "{a=\"\\ud800\"}", 5, "invalid character" },
+	{ "{a=\"\\U00110000\"}", 5, "invalid character" },
 	{ "{a=\"\\", 5, "unknown escape" },
 	{ "{a=~\"(\"}", 5, "" },
 	{ "{a=~\"x)\"}", 5, "')' closes nothing" },
@@ -187,8 +187,8 @@ static const struct {
 	{ "{a=~`*x`}", 5, "'*' repeats nothing" },
 	{ "{a=~`a|+`}", 5, "'+' repeats nothing" },
 	{ "{a=~`x{2}{3}`}", 5, "'{3}' repeats nothing" },
-	{ "{a=~`x{,3}`}", 5, "is no repetition" },
-	{ "{a=~`x{a}`}", 5, "is no repetition" },
+	{ "{a=~`x{,3}`}", 5, "is not a repetition" },
+	{ "{a=~`x{a}`}", 5, "is not a repetition" },
 };
 
 START_TEST(errors_say_where)
@@ -323,7 +323,7 @@ static bool takes(const char *text, const char *type, const char *const *pairs)
 }
 
 /* The same answers as for a profile's series, without a profile. */
-START_TEST(of_labels_alone)
+START_TEST(labels_only)
 {
 	static const char *const nginx[] = { "unit", "nginx.service", "user", "www", NULL };
 
@@ -340,5 +340,5 @@ START_TEST(of_labels_alone)
 }
 END_TEST
 
-UNIT_MAIN("selector", selectors_take_what_they_name, errors_say_where, the_place_is_marked,
-	  more_than_the_limits_is_refused, patterns_match_whole_values, of_labels_alone)
+UNIT_MAIN("selector", selectors_select_the_named_series, errors_say_where, the_place_is_marked,
+	  more_than_the_limits_is_refused, patterns_match_whole_values, labels_only)

@@ -125,7 +125,7 @@ static int check_row(void *ctx, const struct source_row *row)
 	return ++c->n == 400 ? 77 : 0;
 }
 
-START_TEST(rows_are_those_of_the_range)
+START_TEST(rows_equal_those_of_the_range)
 {
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		struct random_profile r = random_profile(seed, WAITS);
@@ -218,7 +218,7 @@ static bool stop_now(void *ctx)
 	return true;
 }
 
-START_TEST(who_stops_it_is_heard)
+START_TEST(a_stop_is_honoured)
 {
 	struct random_profile r = random_profile(1, MOMENTS);
 	struct source *s = source_of_profile(r.p);
@@ -242,5 +242,5 @@ START_TEST(who_stops_it_is_heard)
 END_TEST
 
 UNIT_MAIN("source_profile", merges_are_sums_of_rows, steps_add_up_to_merges,
-	  rows_are_those_of_the_range, the_range_holds_everything, without_times_it_is_one_block,
-	  nothing_is_nothing, who_stops_it_is_heard)
+	  rows_equal_those_of_the_range, the_range_holds_everything, without_times_it_is_one_block,
+	  nothing_is_nothing, a_stop_is_honoured)

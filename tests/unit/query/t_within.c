@@ -51,7 +51,7 @@ static uint32_t random_parts(struct rng *r, struct query_piece *out)
 	return n;
 }
 
-START_TEST(trees_are_those_of_the_parts)
+START_TEST(trees_equal_those_of_the_parts)
 {
 	static const char *const keys[] = { "comm", "pid", "nothing" };
 	for (uint64_t seed = 1; seed <= 90; seed++) {
@@ -129,5 +129,5 @@ START_TEST(lists_of_parts_are_read)
 }
 END_TEST
 
-UNIT_MAIN("within", trees_are_those_of_the_parts, profiles_and_seconds_go_with_them,
+UNIT_MAIN("within", trees_equal_those_of_the_parts, profiles_and_seconds_go_with_them,
 	  lists_of_parts_are_read)

@@ -87,7 +87,7 @@ static void check_corpus(const struct python *p)
 	live_end(&l);
 }
 
-START_TEST(lines_as_dis_says)
+START_TEST(lines_match_dis)
 {
 	struct pythons all;
 
@@ -243,7 +243,7 @@ static void check_threads(const char *argument)
 	}
 }
 
-START_TEST(stacks_as_the_interpreter_says)
+START_TEST(stacks_match_the_interpreter)
 {
 	check_threads(NULL);
 }
@@ -312,5 +312,5 @@ START_TEST(several_in_a_program_of_any_name)
 }
 END_TEST
 
-UNIT_MAIN("cpython", lines_as_dis_says, stacks_as_the_interpreter_says, stacks_after_fork,
+UNIT_MAIN("cpython", lines_match_dis, stacks_match_the_interpreter, stacks_after_fork,
 	  several_in_a_program_of_any_name)

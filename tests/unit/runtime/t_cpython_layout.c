@@ -426,13 +426,13 @@ START_TEST(others_are_refused_with_a_reason)
 	check_refused(said, "free-threaded");
 	memcpy(said, said_314, sizeof said);
 	said[0]++;
-	check_refused(said, "does not say");
+	check_refused(said, "offsets are unknown");
 	memcpy(said, said_314, sizeof said);
 	said[1] = 0x030c00f0; /* 3.12 with a cookie */
-	check_refused(said, "does not describe itself");
+	check_refused(said, "has no description of its structures");
 	memcpy(said, said_314, sizeof said);
 	said[27] = 401; /* thread_id outside the thread's structure */
-	check_refused(said, "cannot be");
+	check_refused(said, "are invalid");
 }
 END_TEST
 

@@ -117,7 +117,7 @@ START_TEST(torn_memory_is_read_in_bounded_time)
 END_TEST
 
 /* A code object is gone, or replaced by another, or the process is gone: this is reported, and what was read before stays. */
-START_TEST(what_is_gone_has_no_name)
+START_TEST(freed_code_has_no_name)
 {
 	struct pythons all;
 
@@ -215,7 +215,7 @@ static void look_until_enough(struct live *l, const char *of)
 	ck_assert_uint_ge(right, ENOUGH);
 }
 
-START_TEST(names_of_what_comes_and_goes)
+START_TEST(names_of_changing_code)
 {
 	struct pythons all;
 
@@ -271,5 +271,5 @@ START_TEST(oldest_one_without_its_list)
 }
 END_TEST
 
-UNIT_MAIN("cpython torn", torn_memory_is_read_in_bounded_time, what_is_gone_has_no_name,
-	  names_of_what_comes_and_goes, oldest_one_without_its_list)
+UNIT_MAIN("cpython torn", torn_memory_is_read_in_bounded_time, freed_code_has_no_name,
+	  names_of_changing_code, oldest_one_without_its_list)

@@ -73,7 +73,7 @@ START_TEST(networks)
 END_TEST
 
 /* The connection that has been silent longest goes first. One that was answered before goes after all silent ones, and one at work never goes. */
-START_TEST(who_gives_way)
+START_TEST(eviction_order)
 {
 	struct room r;
 	open_room(&r);
@@ -130,4 +130,4 @@ START_TEST(an_address_has_an_eighth)
 }
 END_TEST
 
-UNIT_MAIN("connections", networks, who_gives_way, an_address_has_an_eighth)
+UNIT_MAIN("connections", networks, eviction_order, an_address_has_an_eighth)

@@ -289,7 +289,7 @@ START_TEST(a_read_is_for_many)
 END_TEST
 
 /* The time that reads have taken: what was saved, 5 % of the time that has passed, one read. */
-START_TEST(reads_keep_to_their_budget)
+START_TEST(reads_respect_their_budget)
 {
 	struct found found = { 0 };
 	struct err err = { 0 };
@@ -414,7 +414,7 @@ START_TEST(only_from_the_kernel)
 }
 END_TEST
 
-START_TEST(questions_begin_anywhere)
+START_TEST(queries_start_anywhere)
 {
 	struct err err = { 0 };
 	struct peers a, b;
@@ -428,4 +428,4 @@ START_TEST(questions_begin_anywhere)
 END_TEST
 
 UNIT_MAIN("peer", lines, no_table, by_the_kernel, by_the_tables, a_read_is_for_many,
-	  reads_keep_to_their_budget, only_from_the_kernel, questions_begin_anywhere)
+	  reads_respect_their_budget, only_from_the_kernel, queries_start_anywhere)

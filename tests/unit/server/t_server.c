@@ -10,9 +10,9 @@
 
 #define HOST "Host: 127.0.0.1\r\n"
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- responses ------------------------------------------------------------------------------------- */
 
-START_TEST(answers)
+START_TEST(responses)
 {
 	struct world w;
 	world_start(&w, (struct server_opts){ 0 });
@@ -37,7 +37,7 @@ START_TEST(answers)
 }
 END_TEST
 
-START_TEST(pipelined_requests_are_answered_in_order)
+START_TEST(pipelined_requests_get_responses_in_order)
 {
 	static const char request[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\n"
 				      "GET /api/v1/top?q=samples&fmt=csv HTTP/1.1\r\n" HOST "\r\n"
@@ -100,7 +100,7 @@ START_TEST(only_loopback_is_listened_on)
 		struct server_opts opts = { .listen = addresses[i], .path = "x", .file = p };
 		struct err err = { 0 };
 		ck_assert_int_lt(server_start(&opts, &s, &err), 0);
-		ck_assert_ptr_nonnull(strstr(err.text, "others could read everything"));
+		ck_assert_ptr_nonnull(strstr(err.text, "other hosts could read all data"));
 	}
 	profile_free(p);
 }
@@ -179,7 +179,7 @@ START_TEST(a_byte_at_a_time_is_cut)
 }
 END_TEST
 
-START_TEST(who_says_nothing_is_cut)
+START_TEST(silent_clients_are_cut)
 {
 	struct world w;
 	struct buf b = { 0 };
@@ -305,7 +305,7 @@ static size_t pack(const struct buf *plain, int window_log, char *out, size_t si
 	return to.pos;
 }
 
-START_TEST(packed_bodies)
+START_TEST(compressed_bodies)
 {
 	static char packed[1 << 20];
 	struct world w;
@@ -378,8 +378,8 @@ START_TEST(connections_are_limited)
 }
 END_TEST
 
-/* As many silent connections as are allowed, and as many again once those are cut: other clients still get answers. */
-START_TEST(silence_keeps_nobody_out)
+/* As many silent connections as are allowed, and as many again once those are cut: other clients still get responses. */
+START_TEST(silent_clients_do_not_block_others)
 {
 	enum { LIMIT = 32, SILENT = 3 * LIMIT, REQUESTS = 100 };
 	struct world w;
@@ -463,7 +463,7 @@ static int refused_of(const int *fds, struct buf *heard, int n)
 
 /* Health is answered while all workers are busy. The number of waiting requests is limited, too. No work is done for a client that has left, not even
  * at the end. */
-START_TEST(queries_at_once_are_limited)
+START_TEST(concurrent_queries_are_limited)
 {
 	enum { MANY = 80 };
 	struct world w;
@@ -490,7 +490,7 @@ START_TEST(queries_at_once_are_limited)
 }
 END_TEST
 
-START_TEST(the_end_waits_for_nobody)
+START_TEST(shutdown_does_not_wait)
 {
 	struct world w;
 	world_start(&w, (struct server_opts){ 0 });
@@ -533,9 +533,10 @@ START_TEST(files_that_are_not_read_are_counted)
 }
 END_TEST
 
-UNIT_MAIN("server", answers, pipelined_requests_are_answered_in_order, other_sites_get_nothing,
+UNIT_MAIN("server", responses, pipelined_requests_get_responses_in_order, other_sites_get_nothing,
 	  only_loopback_is_listened_on, lengths_beyond_doubt, a_byte_at_a_time_is_cut,
-	  who_says_nothing_is_cut, bodies_that_are_too_large, chunks_without_end,
-	  bodies_share_a_budget, packed_bodies, connections_are_limited, silence_keeps_nobody_out,
-	  senders_are_limited, queries_have_a_time, queries_at_once_are_limited,
-	  the_end_waits_for_nobody, files_that_are_not_read_are_counted)
+	  silent_clients_are_cut, bodies_that_are_too_large, chunks_without_end,
+	  bodies_share_a_budget, compressed_bodies, connections_are_limited,
+	  silent_clients_do_not_block_others, senders_are_limited, queries_have_a_time,
+	  concurrent_queries_are_limited, shutdown_does_not_wait,
+	  files_that_are_not_read_are_counted)

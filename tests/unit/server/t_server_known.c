@@ -179,7 +179,7 @@ START_TEST(rows_are_the_same)
 }
 END_TEST
 
-START_TEST(another_day_is_looked_up_anew)
+START_TEST(another_day_is_looked_up_again)
 {
 	struct rng rng = { 4712 };
 	struct world w;
@@ -227,7 +227,7 @@ START_TEST(other_tables_are_not_taken_for_these)
 END_TEST
 
 /* Stacks that were known when the message was decoded may no longer be: then nothing of it is kept. */
-START_TEST(what_is_stale_is_refused)
+START_TEST(stale_stacks_are_refused)
 {
 	struct rng rng = { 4714 };
 	struct world w;
@@ -257,5 +257,5 @@ START_TEST(what_is_stale_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("server_known", rows_are_the_same, another_day_is_looked_up_anew,
-	  other_tables_are_not_taken_for_these, what_is_stale_is_refused)
+UNIT_MAIN("server_known", rows_are_the_same, another_day_is_looked_up_again,
+	  other_tables_are_not_taken_for_these, stale_stacks_are_refused)

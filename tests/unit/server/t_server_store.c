@@ -44,7 +44,7 @@ static long long sum_by_sql(const struct world *w)
 	return sum;
 }
 
-START_TEST(what_is_new_shows)
+START_TEST(new_data_shows)
 {
 	char dir[] = "/tmp/t_server_store.XXXXXX";
 	int64_t now_ns = (int64_t)clock_wall_ns();
@@ -78,4 +78,4 @@ START_TEST(what_is_new_shows)
 }
 END_TEST
 
-UNIT_MAIN("server_store", what_is_new_shows)
+UNIT_MAIN("server_store", new_data_shows)

@@ -37,7 +37,7 @@ static struct profile *profile_of_path(const char *path)
 }
 
 /* Text may be endless. */
-START_TEST(reading_stops_when_too_much_is_kept)
+START_TEST(reading_stops_at_the_memory_limit)
 {
 	static const char *const names[] = { "folded", "perf-script" };
 	struct err err = { 0 };
@@ -68,7 +68,7 @@ START_TEST(reading_stops_when_too_much_is_kept)
 END_TEST
 
 /* The figure is that of the tables: it grows with different content, not with the number of samples. */
-START_TEST(what_is_kept_is_what_differs)
+START_TEST(memory_counts_distinct_data)
 {
 	struct profile *p = profile_new();
 	struct sink *s = profile_sink(p);
@@ -92,4 +92,4 @@ START_TEST(what_is_kept_is_what_differs)
 }
 END_TEST
 
-UNIT_MAIN("kept", reading_stops_when_too_much_is_kept, what_is_kept_is_what_differs)
+UNIT_MAIN("kept", reading_stops_at_the_memory_limit, memory_counts_distinct_data)

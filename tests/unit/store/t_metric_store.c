@@ -146,7 +146,7 @@ static void put_readings(struct profile *p, const char *gpu, size_t n)
 	}
 }
 
-START_TEST(readings_come_in_pieces)
+START_TEST(readings_arrive_in_pieces)
 {
 	static const char *const labels[] = { "host=db7" };
 	struct profile *p = profile_new();
@@ -359,6 +359,6 @@ START_TEST(series_are_bounded)
 }
 END_TEST
 
-UNIT_MAIN("metric_store", a_batch_comes_back_from_bytes, readings_come_in_pieces,
+UNIT_MAIN("metric_store", a_batch_comes_back_from_bytes, readings_arrive_in_pieces,
 	  points_are_there_whatever_happens, a_view_is_of_one_moment, hours_become_a_day,
 	  wrong_batches_are_refused, days_take_their_points_along, series_are_bounded)

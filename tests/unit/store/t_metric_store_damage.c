@@ -98,7 +98,7 @@ static void check_row_damage(const char *change)
 	world_done(&w);
 }
 
-START_TEST(rows_are_what_was_written)
+START_TEST(rows_equal_the_written_ones)
 {
 	check_row_damage("UPDATE metric SET series = 3 WHERE id = 2 RETURNING id");
 	check_row_damage("UPDATE metric SET first = first - 1 WHERE id = 2 RETURNING id");
@@ -187,5 +187,5 @@ START_TEST(nothing_acknowledged_is_lost)
 }
 END_TEST
 
-UNIT_MAIN("metric_store_damage", damage_is_counted, rows_are_what_was_written,
+UNIT_MAIN("metric_store_damage", damage_is_counted, rows_equal_the_written_ones,
 	  nothing_acknowledged_is_lost)

@@ -330,7 +330,7 @@ static void check_image(const struct image *im, bool long_after)
 	ck_assert_int_eq(nftw(dir, check_file, 16, FTW_PHYS), 0);
 }
 
-START_TEST(a_store_keeps_what_it_acknowledged)
+START_TEST(a_store_has_all_acknowledged_data)
 {
 	long runs = losses(60), done = 0;
 	char next[96];
@@ -507,5 +507,5 @@ START_TEST(every_change_is_seen)
 }
 END_TEST
 
-UNIT_MAIN("power_loss", every_change_is_seen, a_store_keeps_what_it_acknowledged,
+UNIT_MAIN("power_loss", every_change_is_seen, a_store_has_all_acknowledged_data,
 	  a_recording_opens_up_to_a_commit)

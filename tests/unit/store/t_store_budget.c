@@ -142,7 +142,7 @@ START_TEST(memory_stays_inside_its_budget)
 END_TEST
 
 /* A day that is gone does not come back with the inbox, or with late data. */
-START_TEST(what_has_gone_stays_gone)
+START_TEST(deleted_data_stays_deleted)
 {
 	struct profile *old = batch_at(1, START_NS - HOUR_NS, SECOND_NS, false);
 	struct profile *new = batch_at(2, START_NS + 5 * DAY_NS, SECOND_NS, false);
@@ -169,4 +169,4 @@ START_TEST(what_has_gone_stays_gone)
 END_TEST
 
 UNIT_MAIN("store_budget", a_month_stays_inside_its_disk, memory_stays_inside_its_budget,
-	  what_has_gone_stays_gone)
+	  deleted_data_stays_deleted)

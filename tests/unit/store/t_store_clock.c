@@ -210,20 +210,20 @@ static void exact_samples_go_on(int64_t by_ns)
 	world_done(&c.w);
 }
 
-START_TEST(exact_samples_go_on_after_years_ahead)
+START_TEST(exact_samples_continue_after_years_ahead)
 {
 	exact_samples_go_on(YEARS_NS);
 }
 END_TEST
 
-START_TEST(exact_samples_go_on_after_years_back)
+START_TEST(exact_samples_continue_after_years_back)
 {
 	exact_samples_go_on(-YEARS_NS);
 }
 END_TEST
 
 /* Others send the right time in the meantime: their data keeps it, also after a restart. */
-START_TEST(senders_with_the_right_time_keep_it)
+START_TEST(senders_with_the_right_time_are_stored)
 {
 	struct clocks c;
 
@@ -292,7 +292,7 @@ START_TEST(a_store_that_rests_loses_nothing)
 END_TEST
 
 /* As earlier versions left it. */
-START_TEST(a_kept_from_in_the_future_is_taken_back)
+START_TEST(a_future_retention_start_is_reset)
 {
 	struct clocks c;
 	struct err words;
@@ -304,7 +304,8 @@ START_TEST(a_kept_from_in_the_future_is_taken_back)
 			 0);
 	store_world_restart(&c.w.base, false);
 	ck_assert(store_news(c.w.base.s, &words));
-	ck_assert_msg(strstr(words.text, "nothing before 2044-") != NULL, "%s", words.text);
+	ck_assert_msg(strstr(words.text, "the retention started at 2044-") != NULL, "%s",
+		      words.text);
 	ck_assert(!store_news(c.w.base.s, &words));
 	take(&c, 2);
 	world_maintain(&c.w);
@@ -317,7 +318,7 @@ START_TEST(a_kept_from_in_the_future_is_taken_back)
 END_TEST
 
 /* The caller that gives a batch learns which of it is too old. */
-START_TEST(what_is_expired_is_said)
+START_TEST(expired_rows_are_reported)
 {
 	struct clocks c;
 	uint64_t expired = 7;
@@ -345,7 +346,7 @@ END_TEST
 
 UNIT_MAIN("store_clock", only_a_clock_that_is_set_is_not_believed, it_is_believed_after_a_day,
 	  the_first_look_believes, years_ahead_for_a_moment, years_back_for_a_moment,
-	  exact_samples_go_on_after_years_ahead, exact_samples_go_on_after_years_back,
-	  senders_with_the_right_time_keep_it, age_counts_again_after_a_day,
-	  a_store_that_rests_loses_nothing, a_kept_from_in_the_future_is_taken_back,
-	  what_is_expired_is_said)
+	  exact_samples_continue_after_years_ahead, exact_samples_continue_after_years_back,
+	  senders_with_the_right_time_are_stored, age_counts_again_after_a_day,
+	  a_store_that_rests_loses_nothing, a_future_retention_start_is_reset,
+	  expired_rows_are_reported)

@@ -292,7 +292,7 @@ START_TEST(rows_of_deleted_series_are_gone)
 }
 END_TEST
 
-START_TEST(what_comes_later_stays)
+START_TEST(later_data_stays)
 {
 	struct world w;
 	struct seen seen;
@@ -308,7 +308,7 @@ START_TEST(what_comes_later_stays)
 }
 END_TEST
 
-START_TEST(an_open_view_keeps_what_it_sees)
+START_TEST(an_open_view_is_stable)
 {
 	struct world w;
 	struct store_view *v;
@@ -434,7 +434,7 @@ static void delete_and_die(struct world *w, int64_t life_ns)
 	ck_assert(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
 }
 
-START_TEST(it_is_done_or_not_begun_whenever_the_process_ends)
+START_TEST(it_is_atomic_whenever_the_process_ends)
 {
 	struct rng rng = { (uint64_t)time(NULL) * 2 + 1 };
 	struct err err = { 0 };
@@ -466,6 +466,6 @@ START_TEST(it_is_done_or_not_begun_whenever_the_process_ends)
 }
 END_TEST
 
-UNIT_MAIN("store_delete", rows_of_deleted_series_are_gone, what_comes_later_stays,
-	  an_open_view_keeps_what_it_sees, a_day_that_has_nothing_else_goes,
-	  numbers_stay_while_series_are_chosen, it_is_done_or_not_begun_whenever_the_process_ends)
+UNIT_MAIN("store_delete", rows_of_deleted_series_are_gone, later_data_stays, an_open_view_is_stable,
+	  a_day_that_has_nothing_else_goes, numbers_stay_while_series_are_chosen,
+	  it_is_atomic_whenever_the_process_ends)

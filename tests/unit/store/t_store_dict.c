@@ -244,7 +244,7 @@ static void random_history(uint64_t seed, uint64_t memory_bytes, int steps, uint
 	world_done(&w);
 }
 
-START_TEST(kept_or_not_it_is_the_same)
+START_TEST(same_result_with_and_without_retention)
 {
 	for (uint64_t seed = 1; seed < 3; seed++)
 		random_history(seed, 0, 40, 8);
@@ -317,7 +317,7 @@ static void damage_row(int n, uint64_t lost_batches, uint64_t lost_rows)
 	world_done(&w);
 }
 
-START_TEST(what_a_damaged_row_takes_along)
+START_TEST(effects_of_a_damaged_row)
 {
 	damage_row(1, 3, 2); /* it had the stacks of the others */
 	damage_row(2, 1, 0);
@@ -409,5 +409,5 @@ START_TEST(forged_rows_do_no_harm)
 }
 END_TEST
 
-UNIT_MAIN("store_dict", kept_or_not_it_is_the_same, replayed_at_each_point,
-	  dictionaries_that_are_full, what_a_damaged_row_takes_along, forged_rows_do_no_harm)
+UNIT_MAIN("store_dict", same_result_with_and_without_retention, replayed_at_each_point,
+	  dictionaries_that_are_full, effects_of_a_damaged_row, forged_rows_do_no_harm)

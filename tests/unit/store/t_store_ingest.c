@@ -82,7 +82,7 @@ START_TEST(any_history_gives_the_same_rows)
 }
 END_TEST
 
-START_TEST(too_far_ahead_is_told)
+START_TEST(numbers_too_far_ahead_are_reported)
 {
 	static const uint8_t sender[STORE_SENDER_BYTES] = "x";
 	struct profile *p = batch_at(1, START_NS - HOUR_NS, SECOND_NS, false);
@@ -118,7 +118,7 @@ START_TEST(one_writer)
 END_TEST
 
 /* A reader sees what the writer has acknowledged, from the files alone. */
-START_TEST(a_reader_beside_it)
+START_TEST(a_concurrent_reader)
 {
 	struct profile *p = batch_at(3, START_NS - DAY_NS, DAY_NS, true);
 	struct store_opts read_only = { .read_only = true };
@@ -489,7 +489,7 @@ START_TEST(shares_survive_a_restart)
 END_TEST
 
 /* Series keep their numbers after reopening. */
-START_TEST(series_keep_their_numbers)
+START_TEST(series_retain_their_numbers)
 {
 	struct world w;
 	uint64_t before[50];
@@ -559,7 +559,7 @@ static void register_failing(void)
 	ck_assert_int_eq(sqlite3_vfs_register(&vfs, 0), SQLITE_OK);
 }
 
-START_TEST(a_full_disk_is_told_and_recovers)
+START_TEST(a_full_disk_is_reported_and_recovers)
 {
 	static const int failures[] = { SQLITE_FULL, SQLITE_IOERR_WRITE };
 	static const int codes[] = { -ENOSPC, -EIO };
@@ -658,8 +658,9 @@ START_TEST(sealed_days_are_verified_after_a_crash)
 }
 END_TEST
 
-UNIT_MAIN("store_ingest", one_batch, any_history_gives_the_same_rows, too_far_ahead_is_told,
-	  one_writer, a_reader_beside_it, clocks_of_batches, replay_does_not_move_rows,
-	  weights_of_waits, series_stay_bounded, a_program_has_its_share, a_user_has_a_share,
-	  a_small_user_gets_some, a_storm_ends, shares_survive_a_restart, series_keep_their_numbers,
-	  a_full_disk_is_told_and_recovers, sealed_days_are_verified_after_a_crash)
+UNIT_MAIN("store_ingest", one_batch, any_history_gives_the_same_rows,
+	  numbers_too_far_ahead_are_reported, one_writer, a_concurrent_reader, clocks_of_batches,
+	  replay_does_not_move_rows, weights_of_waits, series_stay_bounded, a_program_has_its_share,
+	  a_user_has_a_share, a_small_user_gets_some, a_storm_ends, shares_survive_a_restart,
+	  series_retain_their_numbers, a_full_disk_is_reported_and_recovers,
+	  sealed_days_are_verified_after_a_crash)

@@ -108,7 +108,7 @@ START_TEST(days_are_released_in_turn)
 }
 END_TEST
 
-START_TEST(more_than_there_is_room_for_is_told)
+START_TEST(exceeding_the_memory_is_reported)
 {
 	struct store_world w;
 	struct store_merged merged;
@@ -170,5 +170,5 @@ START_TEST(a_tree_of_all_days_is_the_same)
 }
 END_TEST
 
-UNIT_MAIN("store_memory", days_are_released_in_turn, more_than_there_is_room_for_is_told,
+UNIT_MAIN("store_memory", days_are_released_in_turn, exceeding_the_memory_is_reported,
 	  a_tree_of_all_days_is_the_same)

@@ -287,7 +287,7 @@ static struct tally see(struct store_view *v)
 	return seen.rows;
 }
 
-START_TEST(a_view_keeps_its_meaning)
+START_TEST(a_view_is_stable)
 {
 	struct month m;
 	struct store_view *v, *fresh;
@@ -366,7 +366,7 @@ END_TEST
 
 /* --- what counts as a reference --- */
 
-START_TEST(pinned_hours_keep_their_series)
+START_TEST(pinned_hours_retain_their_series)
 {
 	struct month m;
 	struct err err = { 0 };
@@ -399,5 +399,5 @@ START_TEST(pinned_hours_keep_their_series)
 }
 END_TEST
 
-UNIT_MAIN("store_month", a_month_by_retention, restarts_cost_no_places, a_view_keeps_its_meaning,
-	  places_wait_for_readers, pinned_hours_keep_their_series)
+UNIT_MAIN("store_month", a_month_by_retention, restarts_cost_no_places, a_view_is_stable,
+	  places_wait_for_readers, pinned_hours_retain_their_series)

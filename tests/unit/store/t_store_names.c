@@ -367,7 +367,7 @@ static bool name_now(void *ctx, const struct profile *dict, const uint32_t *fram
 	return true;
 }
 
-START_TEST(what_is_looked_at_is_asked_for)
+START_TEST(viewed_frames_are_requested)
 {
 	struct world w;
 
@@ -391,5 +391,5 @@ START_TEST(what_is_looked_at_is_asked_for)
 }
 END_TEST
 
-UNIT_MAIN("store_names", what_is_looked_at_is_asked_for, names_wait_in_the_inbox,
+UNIT_MAIN("store_names", viewed_frames_are_requested, names_wait_in_the_inbox,
 	  known_names_come_once, any_end_shows_the_last_names, memory_stays_bounded)

@@ -256,7 +256,7 @@ START_TEST(an_empty_store)
 END_TEST
 
 /* Days pass: heads, blocks, compacted ones, sealed days, late rows, a restart. */
-START_TEST(all_questions)
+START_TEST(all_queries)
 {
 	struct world w;
 
@@ -314,7 +314,7 @@ START_TEST(a_view_stays_the_same)
 END_TEST
 
 /* A second store on the directory, read-only, beside the writer: only blocks and the content of the inbox. */
-START_TEST(beside_the_writer)
+START_TEST(with_the_writer)
 {
 	struct world w;
 	struct store *reader;
@@ -449,5 +449,5 @@ START_TEST(readers_while_one_writes)
 }
 END_TEST
 
-UNIT_MAIN("store_view", an_empty_store, all_questions, a_view_stays_the_same, beside_the_writer,
+UNIT_MAIN("store_view", an_empty_store, all_queries, a_view_stays_the_same, with_the_writer,
 	  counts_and_squares, readers_while_one_writes)

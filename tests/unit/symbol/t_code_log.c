@@ -62,7 +62,7 @@ START_TEST(grows)
 END_TEST
 
 /* Only appended data is read. */
-START_TEST(reads_what_is_new)
+START_TEST(reads_new_entries)
 {
 	struct code_log *l = code_log_new(CODE_LOG_MAP);
 	struct buf text = { 0 };
@@ -90,7 +90,7 @@ START_TEST(reads_what_is_new)
 }
 END_TEST
 
-START_TEST(begins_anew)
+START_TEST(starts_over)
 {
 	struct code_log *l = code_log_new(CODE_LOG_MAP);
 	int fd = file_of("1000 10 one\n2000 10 two\n", 24);
@@ -403,5 +403,5 @@ START_TEST(no_time)
 }
 END_TEST
 
-UNIT_MAIN("code_log", grows, reads_what_is_new, begins_anew, given_up, a_dump_with_a_hole,
+UNIT_MAIN("code_log", grows, reads_new_entries, starts_over, given_up, a_dump_with_a_hole,
 	  maps_at_random, dumps_at_random, broken, no_time)

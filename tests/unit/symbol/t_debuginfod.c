@@ -77,7 +77,7 @@ static unsigned files_in_cache(const struct world *w)
 	return count;
 }
 
-START_TEST(off_unless_asked_for)
+START_TEST(off_by_default)
 {
 	struct debuginfod_opts none = { 0 }, empty = { .urls = "" }, blank = { .urls = " \t" };
 	ck_assert_ptr_null(debuginfod_new(&none));
@@ -234,6 +234,6 @@ START_TEST(odd_addresses)
 }
 END_TEST
 
-UNIT_MAIN("debuginfod", off_unless_asked_for, a_file_is_fetched_once, a_damaged_cache_heals,
+UNIT_MAIN("debuginfod", off_by_default, a_file_is_fetched_once, a_damaged_cache_heals,
 	  no_is_remembered, hostile_servers_cost_little, all_together_have_one_budget,
 	  odd_addresses)

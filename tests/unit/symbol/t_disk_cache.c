@@ -268,7 +268,7 @@ START_TEST(better_files_are_noticed)
 }
 END_TEST
 
-START_TEST(servers_are_asked_once)
+START_TEST(servers_are_queried_once)
 {
 	struct world w;
 	struct debug_server server;
@@ -318,7 +318,7 @@ START_TEST(servers_are_asked_once)
 }
 END_TEST
 
-START_TEST(damaged_files_are_made_anew)
+START_TEST(damaged_files_are_replaced)
 {
 	static const char *const damages[] = {
 		"truncate -s 100",           "truncate -s 0",           "chmod o+w",
@@ -341,5 +341,5 @@ START_TEST(damaged_files_are_made_anew)
 END_TEST
 
 UNIT_MAIN("disk_cache", round_trip, damage_is_noticed, a_file_has_an_end,
-	  the_second_time_comes_from_disk, better_files_are_noticed, servers_are_asked_once,
-	  damaged_files_are_made_anew)
+	  the_second_time_comes_from_disk, better_files_are_noticed, servers_are_queried_once,
+	  damaged_files_are_replaced)

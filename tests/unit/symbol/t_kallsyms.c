@@ -293,7 +293,7 @@ static void compare_table(int fd, size_t bytes)
 	symbol_close(table);
 }
 
-START_TEST(packed_it_answers_the_same)
+START_TEST(compressed_it_gives_the_same)
 {
 	struct buf packed = { 0 };
 	int fd = file_open("tests/golden/kernel/kallsyms.xz");
@@ -332,5 +332,5 @@ START_TEST(a_hidden_kernel_has_no_table)
 END_TEST
 
 UNIT_MAIN("kallsyms", every_line_of_an_arm_kernel, modules_and_bpf, one_name_per_address,
-	  hidden_or_empty, bad_lines_are_counted, running_kernel, packed_it_answers_the_same,
+	  hidden_or_empty, bad_lines_are_counted, running_kernel, compressed_it_gives_the_same,
 	  a_hidden_kernel_has_no_table)

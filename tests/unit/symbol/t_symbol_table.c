@@ -94,7 +94,7 @@ static int compare_all(const char *pattern)
 	return n;
 }
 
-START_TEST(a_table_says_what_the_file_says)
+START_TEST(a_table_equals_the_file)
 {
 	ck_assert(compare_file("/proc/self/exe"));
 	ck_assert_int_gt(compare_all("/lib/*-linux-gnu/libc.so.6"), 0);
@@ -159,7 +159,7 @@ static struct buf copy_good(void)
 	return b;
 }
 
-START_TEST(what_is_no_table_is_refused)
+START_TEST(invalid_tables_are_refused)
 {
 	struct buf b = copy_good();
 	struct symbol_table t;
@@ -288,7 +288,7 @@ START_TEST(a_table_is_sent_once)
 }
 END_TEST
 
-START_TEST(what_a_server_has_or_does_not_want_is_not_sent)
+START_TEST(unwanted_tables_are_not_sent)
 {
 	static const struct {
 		int head, put;
@@ -327,7 +327,6 @@ START_TEST(another_file_is_not_believed)
 }
 END_TEST
 
-UNIT_MAIN("symbol_table", a_table_says_what_the_file_says,
-	  files_and_lines_come_from_debug_information, what_is_no_table_is_refused,
-	  a_bomb_is_refused_before_it_is_unpacked, a_table_is_sent_once,
-	  what_a_server_has_or_does_not_want_is_not_sent, another_file_is_not_believed)
+UNIT_MAIN("symbol_table", a_table_equals_the_file, files_and_lines_come_from_debug_information,
+	  invalid_tables_are_refused, a_bomb_is_refused_before_it_is_unpacked, a_table_is_sent_once,
+	  unwanted_tables_are_not_sent, another_file_is_not_believed)

@@ -86,7 +86,7 @@ START_TEST(no_box_leaves_its_parent)
 }
 END_TEST
 
-START_TEST(keys_do_what_help_says)
+START_TEST(keys_work_as_in_help)
 {
 	struct known_feed f;
 	struct ui ui;
@@ -133,7 +133,7 @@ START_TEST(keys_do_what_help_says)
 	ck_assert(f.held && ui.is_paused);
 	press(&ui, " h");
 	ck_assert(!f.held);
-	ROW_HAS(&ui, 3, "the tabs, from left to right");
+	ROW_HAS(&ui, 3, "tabs, from left to right");
 	press(&ui, "xq");
 	ck_assert(ui.is_done);
 	close_ui(&ui, &f);
@@ -151,7 +151,7 @@ START_TEST(reset_and_zero_forget)
 	f.span_ns = 3000 * MS;
 	ck_assert_int_eq(ui_take(&ui, &err), 0);
 	ui_draw(&ui);
-	ROW_HAS(&ui, 4, "Nothing was seen yet.");
+	ROW_HAS(&ui, 4, "No data yet.");
 	ui.reset_ns = 0;
 	press(&ui, "z");
 	ck_assert_int_eq(ui_from_ns(&ui), 2000 * MS);
@@ -220,7 +220,7 @@ START_TEST(any_keys_at_any_size)
 }
 END_TEST
 
-START_TEST(too_small_is_said)
+START_TEST(too_small_is_reported)
 {
 	struct known_feed f;
 	struct ui ui;
@@ -280,5 +280,5 @@ END_TEST
 
 UNIT_MAIN("tui", functions_processes_threads_waits,
 	  a_flame_graph_has_boxes_as_wide_as_they_should_be, no_box_leaves_its_parent,
-	  keys_do_what_help_says, reset_and_zero_forget, clicks, any_keys_at_any_size,
-	  too_small_is_said, tabs_are_there_when_their_data_is, hostile_names_on_the_screen)
+	  keys_work_as_in_help, reset_and_zero_forget, clicks, any_keys_at_any_size,
+	  too_small_is_reported, tabs_are_there_when_their_data_is, hostile_names_on_the_screen)

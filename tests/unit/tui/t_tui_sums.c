@@ -22,7 +22,7 @@ static struct function_sum *find_sum(struct function_sums *f, const struct tree 
 	return NULL;
 }
 
-START_TEST(functions_are_those_of_the_tree)
+START_TEST(functions_equal_those_of_the_tree)
 {
 	for (uint64_t seed = 1; seed < 30; seed++) {
 		struct random_profile r = random_profile(
@@ -93,7 +93,7 @@ static struct row_digest digest(struct source *s, const bool *wanted, int64_t fr
 	return d;
 }
 
-START_TEST(rows_as_they_lie_are_those_of_a_sorted_source)
+START_TEST(unsorted_rows_equal_a_sorted_source)
 {
 	size_t seen = 0;
 	for (uint64_t seed = 1; seed < 60; seed++) {
@@ -211,6 +211,5 @@ START_TEST(a_heatmap_adds_up)
 }
 END_TEST
 
-UNIT_MAIN("tui_sums", functions_are_those_of_the_tree,
-	  rows_as_they_lie_are_those_of_a_sorted_source,
+UNIT_MAIN("tui_sums", functions_equal_those_of_the_tree, unsorted_rows_equal_a_sorted_source,
 	  functions_of_two_dictionaries_are_put_together, a_heatmap_adds_up)

@@ -19,7 +19,7 @@ export class Chart {
 			order: 'time',
 			minimap: false,
 			legend: false,
-			label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+			label: 'Flame chart. Arrow keys move between frames, Enter zooms, Escape resets the zoom.'
 		});
 	}
 	destroy() {

@@ -33,7 +33,7 @@ export class Detail {
 			table
 		);
 		this.flame = new Flame(flame, {
-			label: 'Flame graph of the selection. Arrow keys move between frames, Enter zooms, Escape shows everything.'
+			label: 'Flame graph of the selection. Arrow keys move between frames, Enter zooms, Escape resets the zoom.'
 		});
 		this.flame.on('zoom', ({ node }) => this.table.mark(node > 0 ? this.flame.tree.name(node) : ''));
 		this.table = new Table(table, {

@@ -41,7 +41,7 @@ export class Idle {
 		this.button = button('Why was the GPU idle?', () => app.setState({ idle: app.state.idle ? '' : '1' }), {
 			'aria-pressed': 'false',
 			hidden: !options.has,
-			title: 'Gaps in the selection, what ended them, and what the processes did in the meantime'
+			title: 'Gaps in the selection, the work that ended them, and what the processes did in the meantime'
 		});
 		this.panel = el('section', { class: 'tl-idle', hidden: true, 'aria-label': 'Why the GPU was idle' });
 	}

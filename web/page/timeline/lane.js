@@ -62,7 +62,7 @@ export function laneTitle(lane, look) {
 					.map(([k, v]) => `${k} ${v}`)
 					.join(', ')
 			)
-		: `${look.none} without a lane of their own`;
+		: `${look.none} without a separate lane`;
 }
 /** "on 40 %, …" of the known time. @param {Lane} lane @param {Look} look */
 export function laneShares(lane, look) {

@@ -87,7 +87,7 @@ START_TEST(reads_tokens)
 }
 END_TEST
 
-START_TEST(refuses_what_is_no_json)
+START_TEST(refuses_invalid_json)
 {
 	static const char *const bad[] = {
 		"",           "{",         "[",     "[1",        "[1,]",
@@ -106,7 +106,7 @@ START_TEST(refuses_what_is_no_json)
 }
 END_TEST
 
-START_TEST(an_error_says_where)
+START_TEST(an_error_has_its_position)
 {
 	struct input *in;
 	struct json_value v;
@@ -116,13 +116,13 @@ START_TEST(an_error_says_where)
 	ck_assert_int_gt(json_next(r, &v, &err), 0);
 	ck_assert_int_gt(json_next(r, &v, &err), 0);
 	ck_assert_int_eq(json_next(r, &v, &err), -EBADMSG);
-	ck_assert_str_eq(err.text, "the data: bad JSON at byte 5: this is no value");
+	ck_assert_str_eq(err.text, "the data: bad JSON at byte 5: not a value");
 	json_reader_free(r);
 	input_close(in);
 }
 END_TEST
 
-START_TEST(lenient_closes_what_is_open)
+START_TEST(lenient_closes_open_values)
 {
 	check_tokens("[1,2", true, "[ 1 ] ~"); /* the 2 may be half a number */
 	check_tokens("[1,2,", true, "[ 1 2 ] ~");
@@ -214,7 +214,7 @@ START_TEST(limits)
 }
 END_TEST
 
-START_TEST(walks_what_is_expected)
+START_TEST(walks_the_expected_keys)
 {
 	static const char text[] =
 		"{\"skip\":{\"deep\":[1,[2]]},\"name\":\"n\",\"list\":[1,\"two\",[3],{\"x\":4}],"
@@ -282,6 +282,6 @@ START_TEST(peeks_at_the_keys)
 }
 END_TEST
 
-UNIT_MAIN("json_read", reads_tokens, refuses_what_is_no_json, an_error_says_where,
-	  lenient_closes_what_is_open, every_cut, chunks_do_not_show, limits,
-	  walks_what_is_expected, peeks_at_the_keys)
+UNIT_MAIN("json_read", reads_tokens, refuses_invalid_json, an_error_has_its_position,
+	  lenient_closes_open_values, every_cut, chunks_do_not_show, limits,
+	  walks_the_expected_keys, peeks_at_the_keys)

@@ -35,7 +35,7 @@ static void spell(struct buf *b, const struct yaml *y)
 	buf_addf(b, "%c@%u", marks[1], y->line);
 }
 
-START_TEST(what_is_written_is_read)
+START_TEST(written_yaml_is_read)
 {
 	static const struct {
 		const char *text, *want;
@@ -73,7 +73,7 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
-START_TEST(what_has_no_place_is_refused)
+START_TEST(misplaced_items_are_refused)
 {
 	static const struct {
 		const char *text, *want;
@@ -83,18 +83,18 @@ START_TEST(what_has_no_place_is_refused)
 		{ "a: &x [1]\nb: [*x, *x]\n", "f.yaml:1: anchors" },
 		{ "a: !!int 5\n", "anchors (&), aliases (*) and tags" },
 		{ "a: !mine {b: c}\n", "anchors" },
-		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3: a is here twice" },
+		{ "a: 1\nb: 2\na: 3\n", "f.yaml:3: a is repeated" },
 		{ "? [a]\n: b\n", "f.yaml:1: a key has to be a word" },
-		{ "? {a: b}\n: b\n", "a key has to be a word" },
+		{ "? {a: b}\n: b\n", "a key must be a word" },
 		{ "a: b\n---\nc: d\n", "f.yaml:2: a second document" },
-		{ "a: b\n---\n", "a second document" },
+		{ "a: b\n---\n", "more than one document" },
 		{ "a: [[[[[[[[1]]]]]]]]\n", "nested too deep" },
 		{ "a: \"x\\0y\"\n", "f.yaml:1: there is a NUL" },
-		{ "a: [1, 2\n", "this is no YAML" },
-		{ "a: b: c\n", "f.yaml:1: this is no YAML" },
-		{ "a: b\n\tc: d\n", "this is no YAML" },
-		{ "a: \xff\xfe\n", "this is no YAML" },
-		{ "a: b\n\x01", "this is no YAML" },
+		{ "a: [1, 2\n", "invalid YAML" },
+		{ "a: b: c\n", "f.yaml:1: invalid YAML" },
+		{ "a: b\n\tc: d\n", "invalid YAML" },
+		{ "a: \xff\xfe\n", "invalid YAML" },
+		{ "a: b\n\x01", "invalid YAML" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -125,7 +125,7 @@ static void refuse_large(struct buf *b, int code)
 }
 
 /* The maximum of each kind. */
-START_TEST(what_is_large_ends_soon)
+START_TEST(large_input_ends_soon)
 {
 	struct buf b = { 0 };
 
@@ -235,5 +235,5 @@ START_TEST(wrong_rules_say_where)
 }
 END_TEST
 
-UNIT_MAIN("yaml", what_is_written_is_read, what_has_no_place_is_refused, what_is_large_ends_soon,
+UNIT_MAIN("yaml", written_yaml_is_read, misplaced_items_are_refused, large_input_ends_soon,
 	  documents_are_compared, rules_are_read, wrong_rules_say_where)

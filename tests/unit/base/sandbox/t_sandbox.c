@@ -151,7 +151,7 @@ static int try_root(struct place *p)
 	return result(syscall(SYS_setresuid, 0, 0, 0));
 }
 
-START_TEST(what_only_an_attacker_does_is_the_end)
+START_TEST(attacks_end_the_process)
 {
 	static const struct {
 		const char *name;
@@ -243,7 +243,7 @@ static int try_clone3(struct place *p)
 	return result(syscall(SYS_clone3, NULL, 0));
 }
 
-START_TEST(what_a_library_may_try_is_refused)
+START_TEST(library_calls_are_refused)
 {
 	struct place p = place_make();
 	ck_assert_int_eq(attempt(&p, false, try_socket, NULL), EPERM);
@@ -325,7 +325,7 @@ static int read_renewed(struct place *p)
 	       : result(open(later, O_RDONLY)) ? 2
 					       : try_replaced_cert(p);
 }
-START_TEST(what_a_certificate_links_to_can_be_replaced)
+START_TEST(certificate_link_targets_can_be_replaced)
 {
 	struct place p = place_make();
 	char later[128];
@@ -389,7 +389,7 @@ static int try_raw(struct place *p)
 	return result(socket(AF_INET, SOCK_RAW, 1));
 }
 
-START_TEST(what_is_needed_works)
+START_TEST(needed_calls_work)
 {
 	struct place p = place_make();
 	ck_assert_int_eq(attempt(&p, false, try_thread, NULL), 0);
@@ -480,7 +480,7 @@ static int without_capset(bool has_some)
 		return 91;
 	return -sandbox_files(&s, NULL);
 }
-START_TEST(a_filter_may_refuse_what_is_needless)
+START_TEST(a_filter_may_refuse_needless_calls)
 {
 	for (int has_some = 0; has_some <= (geteuid() == 0); has_some++) {
 		int status;
@@ -494,8 +494,7 @@ START_TEST(a_filter_may_refuse_what_is_needless)
 }
 END_TEST
 
-UNIT_MAIN("sandbox", what_only_an_attacker_does_is_the_end, the_end_cannot_be_averted,
-	  what_a_library_may_try_is_refused, files_outside_cannot_be_opened,
-	  what_a_certificate_links_to_can_be_replaced, what_is_needed_works,
-	  nothing_is_left_to_be_used, all_threads_are_filtered,
-	  a_filter_may_refuse_what_is_needless)
+UNIT_MAIN("sandbox", attacks_end_the_process, the_end_cannot_be_averted, library_calls_are_refused,
+	  files_outside_cannot_be_opened, certificate_link_targets_can_be_replaced,
+	  needed_calls_work, nothing_is_left_to_be_used, all_threads_are_filtered,
+	  a_filter_may_refuse_needless_calls)

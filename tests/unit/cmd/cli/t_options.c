@@ -95,7 +95,7 @@ static void parse_words(struct parsed *r, const struct cmd *cmd, char **words)
 			      (r).err.text); \
 	} while (0)
 
-START_TEST(defaults_fill_what_was_not_given)
+START_TEST(defaults_fill_missing_options)
 {
 	PARSED(r);
 	ACCEPT(r);
@@ -188,7 +188,7 @@ START_TEST(lists_hold_many_entries)
 }
 END_TEST
 
-START_TEST(optional_arguments_take_only_what_is_attached)
+START_TEST(optional_arguments_must_be_attached)
 {
 	PARSED(r);
 	ACCEPT(r, "--mark", "green");
@@ -419,10 +419,9 @@ START_TEST(examples_parse)
 }
 END_TEST
 
-UNIT_MAIN("options", defaults_fill_what_was_not_given, every_spelling_of_an_argument,
+UNIT_MAIN("options", defaults_fill_missing_options, every_spelling_of_an_argument,
 	  short_flags_bundle_and_count, quantities_have_units, lists_grow_and_replace_their_default,
-	  lists_hold_many_entries, optional_arguments_take_only_what_is_attached,
-	  arguments_and_options_mix, a_command_line_is_left_alone, wrong_values_are_named,
-	  the_nearest_name_is_offered, globals_are_known_everywhere, globals_before_the_command,
-	  the_nearest_command_is_offered, no_two_options_share_a_name, help_fits_a_screen,
-	  examples_parse)
+	  lists_hold_many_entries, optional_arguments_must_be_attached, arguments_and_options_mix,
+	  a_command_line_is_left_alone, wrong_values_are_named, the_nearest_name_is_offered,
+	  globals_are_known_everywhere, globals_before_the_command, the_nearest_command_is_offered,
+	  no_two_options_share_a_name, help_fits_a_screen, examples_parse)

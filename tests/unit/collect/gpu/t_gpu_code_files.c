@@ -108,7 +108,7 @@ START_TEST(the_one_that_fits)
 }
 END_TEST
 
-START_TEST(of_another_model)
+START_TEST(other_model)
 {
 	struct gpu_code_files *f = world("lz4:80:lines.sm_80.cubin / zstd:100:lines.sm_100.cubin");
 	const struct gpu_code_wanted w = { SAXPY, gpu_code_hash(SAXPY), 0 };
@@ -149,7 +149,7 @@ START_TEST(by_all_its_functions)
 END_TEST
 
 /* Later samples: one of two images fits, then none. */
-START_TEST(what_is_kept)
+START_TEST(stored_code)
 {
 	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin / lz4:90:linked.sm_90.cubin");
 	const struct gpu_code_wanted saxpy = { SAXPY, gpu_code_hash(SAXPY), 0 },
@@ -233,7 +233,7 @@ START_TEST(mapped_later)
 }
 END_TEST
 
-START_TEST(of_nobody)
+START_TEST(unowned_code)
 {
 	struct gpu_code_files *f = world("lz4:90:lines.sm_90.cubin");
 	const struct gpu_code_wanted w = { SAXPY, gpu_code_hash(SAXPY), 0 };
@@ -252,5 +252,5 @@ START_TEST(of_nobody)
 }
 END_TEST
 
-UNIT_MAIN("gpu_code_files", the_one_that_fits, of_another_model, by_all_its_functions, what_is_kept,
-	  too_much_of_it, out_of_time, broken_files, mapped_later, of_nobody)
+UNIT_MAIN("gpu_code_files", the_one_that_fits, other_model, by_all_its_functions, stored_code,
+	  too_much_of_it, out_of_time, broken_files, mapped_later, unowned_code)

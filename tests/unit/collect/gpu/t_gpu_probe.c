@@ -275,7 +275,7 @@ static uint64_t kernel_time(struct gpu_program *p, const char *kernel)
 
 /* From the program's function through the driver into the kernel on the device: with a stack for each launch every nanosecond is attributed exactly;
  * with a hundred a second the sums stay the same. */
-START_TEST(whose_time)
+START_TEST(time_per_owner)
 {
 	struct gpu_program p = { 0 };
 	struct joined j = { .p = &p };
@@ -303,4 +303,4 @@ START_TEST(whose_time)
 }
 END_TEST
 
-UNIT_MAIN("gpu-probe", fires, whose_time)
+UNIT_MAIN("gpu-probe", fires, time_per_owner)

@@ -97,7 +97,7 @@ START_TEST(processes_of_one_name_are_added_up)
 }
 END_TEST
 
-START_TEST(of_many_names_the_rest_is_one)
+START_TEST(excess_names_are_merged)
 {
 	struct made m;
 	struct host_points w;
@@ -170,7 +170,7 @@ START_TEST(a_script_is_read_reading_by_reading)
 }
 END_TEST
 
-START_TEST(what_nobody_takes_is_counted)
+START_TEST(unsent_readings_are_counted)
 {
 	char path[32];
 	struct buf b = { 0 };
@@ -207,7 +207,7 @@ START_TEST(none_and_one_that_is_damaged)
 	gpu_watch_wait(w, 10000000000);
 	struct gpu_status s = gpu_watch_state(w);
 	ck_assert_int_eq(s.state, GPU_FAILED);
-	ck_assert_ptr_nonnull(strstr(s.words, "line 2 of the script is no statement"));
+	ck_assert_ptr_nonnull(strstr(s.words, "line 2 of the script is not a statement"));
 	gpu_watch_stop(w);
 	unlink(path);
 	const struct gpu_watch_opts gone = { .source = { .script = path } };
@@ -230,5 +230,5 @@ START_TEST(each_row_is_found_by_its_name)
 END_TEST
 
 UNIT_MAIN("host_gpu", points_have_labels_and_their_own_times, processes_of_one_name_are_added_up,
-	  of_many_names_the_rest_is_one, a_script_is_read_reading_by_reading,
-	  what_nobody_takes_is_counted, none_and_one_that_is_damaged, each_row_is_found_by_its_name)
+	  excess_names_are_merged, a_script_is_read_reading_by_reading, unsent_readings_are_counted,
+	  none_and_one_that_is_damaged, each_row_is_found_by_its_name)

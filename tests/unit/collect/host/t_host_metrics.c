@@ -44,7 +44,7 @@ START_TEST(cpu_time_by_mode_and_core)
 END_TEST
 
 /* iowait may decrease; a decreased counter would count in full. */
-START_TEST(what_falls_by_a_few_ticks_stays)
+START_TEST(decreases_by_a_few_ticks_are_ignored)
 {
 	struct host_points w;
 	struct host_cpu c;
@@ -402,7 +402,7 @@ START_TEST(gpu_time_of_the_collector)
 }
 END_TEST
 
-START_TEST(what_is_not_recorded)
+START_TEST(unrecorded_values)
 {
 	const struct series_opts opts = { .host = "here" };
 	const struct collect_missing missing[] = { { GROUP_WAITS, "no tracepoint" },
@@ -479,7 +479,7 @@ START_TEST(this_host)
 }
 END_TEST
 
-UNIT_MAIN("host_metrics", cpu_time_by_mode_and_core, what_falls_by_a_few_ticks_stays,
+UNIT_MAIN("host_metrics", cpu_time_by_mode_and_core, decreases_by_a_few_ticks_are_ignored,
 	  odd_lines_of_cpus_are_passed_over, waits_for_a_cpu, load_and_run_queue, memory_in_parts,
 	  pressure, disks, networks, devices_are_bounded, cut_and_damaged_files,
-	  losses_of_the_collector, gpu_time_of_the_collector, what_is_not_recorded, this_host)
+	  losses_of_the_collector, gpu_time_of_the_collector, unrecorded_values, this_host)

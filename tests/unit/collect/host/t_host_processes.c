@@ -41,7 +41,7 @@ static bool read_fake(void *ctx, uint32_t pid, struct host_process_facts *out)
 
 enum { MS = 1000000 };
 
-START_TEST(time_is_the_kernels_where_it_is_known)
+START_TEST(kernel_time_is_used_if_known)
 {
 	struct fake f = { 0 };
 	struct host_processes h;
@@ -144,5 +144,5 @@ START_TEST(names_are_bounded_and_nothing_is_counted_twice)
 }
 END_TEST
 
-UNIT_MAIN("host_processes", a_line_of_a_process, time_is_the_kernels_where_it_is_known,
+UNIT_MAIN("host_processes", a_line_of_a_process, kernel_time_is_used_if_known,
 	  one_name_is_one_series, names_are_bounded_and_nothing_is_counted_twice)

@@ -200,7 +200,7 @@ START_TEST(a_moment_in_a_switch)
 }
 END_TEST
 
-START_TEST(kernels_whose_rings_freeze)
+START_TEST(freezing_kernel_rings)
 {
 	static const char *const bad[] = { "6.15.2", "6.16.12-200.fc42.x86_64", "6.17.4-200.fc42",
 					   "6.18.0" };
@@ -216,4 +216,4 @@ END_TEST
 
 UNIT_MAIN("cycle_clock", each_load_is_its_time, whatever_the_speed_of_the_cpu,
 	  while_others_have_the_counter, ticks_are_not_time, a_gap_is_lost, a_moment_in_a_switch,
-	  kernels_whose_rings_freeze)
+	  freezing_kernel_rings)

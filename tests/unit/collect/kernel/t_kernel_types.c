@@ -456,7 +456,7 @@ static int compare_object(int i, const char *path)
 	return n;
 }
 
-START_TEST(relocations_are_those_of_libbpf)
+START_TEST(relocations_equal_libbpf)
 {
 	glob_t files;
 	int n = 0;
@@ -479,5 +479,4 @@ START_TEST(relocations_are_those_of_libbpf)
 END_TEST
 
 UNIT_MAIN("kernel_types", table_is_what_programs_use, rows_are_in_order,
-	  programs_fit_the_running_kernel, programs_fit_other_kernels,
-	  relocations_are_those_of_libbpf)
+	  programs_fit_the_running_kernel, programs_fit_other_kernels, relocations_equal_libbpf)

@@ -40,7 +40,7 @@ static int explain(enum refusal_step step, int error, const char *log,
 #define WORDS(e, w) ck_assert_msg(strstr((e).text, w), "'%s': %s", w, (e).text)
 #define HINTS(e, w) ck_assert_msg(strstr((e).hint, w), "'%s': %s", w, (e).hint)
 
-START_TEST(a_refusal_by_the_verifier_is_no_missing_capability)
+START_TEST(a_verifier_refusal_is_not_a_missing_capability)
 {
 	struct err err;
 
@@ -56,7 +56,7 @@ START_TEST(a_refusal_by_the_verifier_is_no_missing_capability)
 }
 END_TEST
 
-START_TEST(a_capability_is_named_where_it_is_missing_only)
+START_TEST(only_a_missing_capability_is_named)
 {
 	struct refusal_facts f = root;
 	struct err err;
@@ -206,7 +206,7 @@ START_TEST(memory_is_that_of_the_group)
 }
 END_TEST
 
-START_TEST(what_is_unknown_is_said_as_it_is)
+START_TEST(unknown_errors_are_passed_through)
 {
 	struct err err;
 	char why[40];
@@ -226,7 +226,7 @@ START_TEST(what_is_unknown_is_said_as_it_is)
 }
 END_TEST
 
-START_TEST(the_verdict_is_the_last_line_that_says_something)
+START_TEST(the_verdict_is_the_last_useful_line)
 {
 	size_t len;
 	const char *line = refusal_verdict(log_6_1, &len);
@@ -303,7 +303,7 @@ static const unsigned char cut[24] = { 0x9f, 0xeb, 1, 0, 24, [13] = 1, [17] = 1,
 static const unsigned char arm[64] = { 0x7f, 'E', 'L', 'F', 2, 1, 1, [18] = 183 };
 static const unsigned char sparc[64] = { 0x7f, 'E', 'L', 'F', 2, 2, 1, [18] = 2 };
 
-START_TEST(files_of_types_are_told_apart)
+START_TEST(files_of_types_are_distinguished)
 {
 	refuses_types("/nonexistent/types", "No such file");
 	refuses_types(file_of("", 0), "empty");
@@ -338,10 +338,10 @@ START_TEST(types_of_this_kernel_are_good)
 }
 END_TEST
 
-UNIT_MAIN("refusal", a_refusal_by_the_verifier_is_no_missing_capability,
-	  a_capability_is_named_where_it_is_missing_only, lockdown_is_named_where_it_forbids,
+UNIT_MAIN("refusal", a_verifier_refusal_is_not_a_missing_capability,
+	  only_a_missing_capability_is_named, lockdown_is_named_where_it_forbids,
 	  a_seccomp_filter_is_named_where_it_refuses, paranoia_above_two_wants_sys_admin,
 	  locked_memory_counts_before_5_11, security_modules_that_have_a_say_are_named,
-	  memory_is_that_of_the_group, what_is_unknown_is_said_as_it_is,
-	  the_verdict_is_the_last_line_that_says_something, this_process_is_known,
-	  files_of_types_are_told_apart, types_of_this_kernel_are_good)
+	  memory_is_that_of_the_group, unknown_errors_are_passed_through,
+	  the_verdict_is_the_last_useful_line, this_process_is_known,
+	  files_of_types_are_distinguished, types_of_this_kernel_are_good)

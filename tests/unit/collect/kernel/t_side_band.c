@@ -535,7 +535,7 @@ START_TEST(losses)
 END_TEST
 
 /* Space that was read is free again: many times the ring's size passes through it. */
-START_TEST(room_is_given_back)
+START_TEST(memory_is_given_back)
 {
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	struct side_band *sb = band(epoll_fd, 8);
@@ -609,4 +609,4 @@ START_TEST(opens_again)
 END_TEST
 
 UNIT_MAIN("side_band", mappings, tasks, cut_records, wraps, broken_lengths, programs, identities,
-	  wakes, in_time_order, losses, skipped, room_is_given_back, opens_again)
+	  wakes, in_time_order, losses, skipped, memory_is_given_back, opens_again)

@@ -98,7 +98,7 @@ static void run(struct machine *m, unsigned periods, double switches_per_s)
 	}
 }
 
-START_TEST(few_switches_are_all_looked_at)
+START_TEST(few_switches_are_all_recorded)
 {
 	struct machine m;
 
@@ -189,7 +189,7 @@ START_TEST(comes_and_goes_with_the_load)
 END_TEST
 
 /* Within two seconds, not only at the next cut. */
-START_TEST(begins_soon)
+START_TEST(starts_soon)
 {
 	struct machine m;
 
@@ -224,7 +224,7 @@ START_TEST(a_window_that_weighs_one_ends)
 END_TEST
 
 /* After a suspend, or when stopped, unobserved time belongs to nobody. */
-START_TEST(time_that_nobody_saw)
+START_TEST(unobserved_time)
 {
 	struct machine m;
 
@@ -242,6 +242,6 @@ START_TEST(time_that_nobody_saw)
 }
 END_TEST
 
-UNIT_MAIN("switch_windows", few_switches_are_all_looked_at, cost_stays_within_the_budget,
-	  each_moment_is_as_likely, comes_and_goes_with_the_load, begins_soon,
-	  a_window_that_weighs_one_ends, time_that_nobody_saw)
+UNIT_MAIN("switch_windows", few_switches_are_all_recorded, cost_stays_within_the_budget,
+	  each_moment_is_as_likely, comes_and_goes_with_the_load, starts_soon,
+	  a_window_that_weighs_one_ends, unobserved_time)

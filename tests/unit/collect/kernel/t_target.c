@@ -78,7 +78,7 @@ START_TEST(cgroup_refusals)
 
 	ck_assert_int_eq(target_open_cgroup("/no/such/group", &err), -ENOENT);
 	ck_assert_int_eq(target_open_cgroup("/tmp", &err), -ENOENT);
-	ck_assert_ptr_nonnull(strstr(err.text, "no cgroup"));
+	ck_assert_ptr_nonnull(strstr(err.text, "not a cgroup"));
 	if (access("/sys/fs/cgroup/memory/cgroup.procs", F_OK))
 		T_SKIP("no cgroup v1 hierarchy here");
 	ck_assert_int_eq(target_open_cgroup("/sys/fs/cgroup/memory", &err), -EOPNOTSUPP);

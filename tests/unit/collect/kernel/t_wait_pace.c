@@ -30,7 +30,7 @@ static struct wait_limits look(uint64_t windows)
 	return wait_pace_look(&pace, cpus, pace.looked_ns + windows * RATE_WINDOW_NS);
 }
 
-START_TEST(as_many_as_are_asked_for_are_taken)
+START_TEST(the_requested_rate_is_taken)
 {
 	begin(CPUS);
 	for (size_t i = 0; i < CPUS; i++)
@@ -107,5 +107,5 @@ START_TEST(turns)
 }
 END_TEST
 
-UNIT_MAIN("wait_pace", as_many_as_are_asked_for_are_taken, more_are_sampled_on_all_cpus_together,
+UNIT_MAIN("wait_pace", the_requested_rate_is_taken, more_are_sampled_on_all_cpus_together,
 	  one_busy_cpu_may_take_all, before_the_first_look, turns)

@@ -154,7 +154,7 @@ START_TEST(long_names)
 }
 END_TEST
 
-START_TEST(of_processes)
+START_TEST(for_processes)
 {
 	bool unified;
 
@@ -165,4 +165,4 @@ START_TEST(of_processes)
 }
 END_TEST
 
-UNIT_MAIN("cgroup_path", runtimes, named, units, hybrid, nothing, long_names, of_processes)
+UNIT_MAIN("cgroup_path", runtimes, named, units, hybrid, nothing, long_names, for_processes)

@@ -57,7 +57,7 @@ START_TEST(large_file)
 }
 END_TEST
 
-START_TEST(of_a_process)
+START_TEST(for_a_process)
 {
 	char dir[32], path[64];
 	struct buf b = { 0 };
@@ -171,4 +171,4 @@ START_TEST(endless_line)
 }
 END_TEST
 
-UNIT_MAIN("proc_maps", large_file, of_a_process, names, malformed, reading, endless_line)
+UNIT_MAIN("proc_maps", large_file, for_a_process, names, malformed, reading, endless_line)

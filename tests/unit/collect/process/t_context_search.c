@@ -137,7 +137,7 @@ START_TEST(crowd)
 END_TEST
 
 /* Recording begins beside hundreds that map all the time: they stay young for long, which does not delay one that starts later. */
-START_TEST(hundreds_at_once)
+START_TEST(hundreds_of_processes)
 {
 	enum { CROWD = 6000, NEVER_READ = 300 };
 	struct context_search s = { 0 };
@@ -176,4 +176,5 @@ START_TEST(others)
 }
 END_TEST
 
-UNIT_MAIN("context_search", found_early, found_late, not_ready, crowd, hundreds_at_once, others)
+UNIT_MAIN("context_search", found_early, found_late, not_ready, crowd, hundreds_of_processes,
+	  others)

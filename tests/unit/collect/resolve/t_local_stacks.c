@@ -198,7 +198,7 @@ START_TEST(only_by_the_file_that_was_running)
 }
 END_TEST
 
-START_TEST(what_cannot_be_walked_at_all)
+START_TEST(stacks_that_cannot_be_walked)
 {
 	static const struct {
 		enum user_machine machine;
@@ -250,7 +250,7 @@ END_TEST
 
 /* In files with unwind rules, code without a rule has no frame, or one word: a word on the stack is a return address if the code before it is a
  * call. */
-START_TEST(code_tells_return_addresses)
+START_TEST(code_shows_return_addresses)
 {
 	char deep[4096];
 	struct stat st;
@@ -363,5 +363,5 @@ START_TEST(any_registers_stack_and_mappings)
 END_TEST
 
 UNIT_MAIN("local_stacks", as_perf_walks_them, a_file_that_is_not_here,
-	  only_by_the_file_that_was_running, what_cannot_be_walked_at_all, memory_without_a_file,
-	  code_tells_return_addresses, a_copy_of_a_stack, any_registers_stack_and_mappings)
+	  only_by_the_file_that_was_running, stacks_that_cannot_be_walked, memory_without_a_file,
+	  code_shows_return_addresses, a_copy_of_a_stack, any_registers_stack_and_mappings)

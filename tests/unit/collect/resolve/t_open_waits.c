@@ -37,7 +37,7 @@ START_TEST(the_last_wait_of_a_thread)
 END_TEST
 
 /* Waits reported every ten seconds stay; others are removed, with their memory. */
-START_TEST(told_or_gone)
+START_TEST(reported_or_gone)
 {
 	enum { THREADS = 5000 };
 	struct open_waits g = { 0 };
@@ -55,7 +55,7 @@ START_TEST(told_or_gone)
 END_TEST
 
 /* However long ago threads were asked: all waits reported then are there. */
-START_TEST(asked_again_after_an_hour)
+START_TEST(requested_again_after_an_hour)
 {
 	struct open_waits g = { 0 };
 
@@ -69,4 +69,4 @@ START_TEST(asked_again_after_an_hour)
 }
 END_TEST
 
-UNIT_MAIN("going_on", the_last_wait_of_a_thread, told_or_gone, asked_again_after_an_hour)
+UNIT_MAIN("going_on", the_last_wait_of_a_thread, reported_or_gone, requested_again_after_an_hour)

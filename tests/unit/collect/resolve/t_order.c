@@ -101,7 +101,7 @@ START_TEST(sorted_up_to_barrier)
 END_TEST
 
 /* A mapping and a sample with the same timestamp come out in the order of reading. */
-START_TEST(equal_times_keep_arrival)
+START_TEST(equal_times_preserve_arrival_order)
 {
 	struct order o = { 0 };
 	struct seen seen = { 0 };
@@ -116,7 +116,7 @@ START_TEST(equal_times_keep_arrival)
 }
 END_TEST
 
-START_TEST(late_is_counted_and_kept)
+START_TEST(late_records_are_counted)
 {
 	struct order o = { 0 };
 	struct seen seen = { 0 };
@@ -167,5 +167,5 @@ START_TEST(random_rings)
 }
 END_TEST
 
-UNIT_MAIN("order", sorted_up_to_barrier, stacks_go_with_their_samples, equal_times_keep_arrival,
-	  late_is_counted_and_kept, random_rings)
+UNIT_MAIN("order", sorted_up_to_barrier, stacks_go_with_their_samples,
+	  equal_times_preserve_arrival_order, late_records_are_counted, random_rings)

@@ -73,7 +73,7 @@ START_TEST(frames_of_others_between_stay)
 }
 END_TEST
 
-START_TEST(code_made_to_call_the_loop_is_no_frame)
+START_TEST(code_made_to_call_the_loop_is_omitted)
 {
 	/* Only right after the loop; other code made at run time stays. */
 	const uint64_t words[] = { 0x10,
@@ -110,7 +110,7 @@ START_TEST(frames_without_a_place)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_said_where_it_is)
+START_TEST(missing_frames_are_marked_in_place)
 {
 	/* The inner call runs one frame, the outer one another, and further ones are missing. */
 	const uint64_t words[] = {
@@ -303,7 +303,7 @@ START_TEST(to_3_10_each_call_of_the_loop_has_one_frame)
 }
 END_TEST
 
-START_TEST(stacks_without_groups_have_none)
+START_TEST(stacks_without_groups_are_unchanged)
 {
 	const uint64_t words[] = { CPYTHON_MARK(0, 2), 0x7000 };
 	struct event_stack *st = with_groups(words, 2);
@@ -320,11 +320,11 @@ START_TEST(stacks_without_groups_have_none)
 END_TEST
 
 UNIT_MAIN("python_order", groups_come_before_the_call_that_runs_them, frames_of_others_between_stay,
-	  code_made_to_call_the_loop_is_no_frame, frames_without_a_place,
-	  what_is_missing_is_said_where_it_is, marks_that_lie,
+	  code_made_to_call_the_loop_is_omitted, frames_without_a_place,
+	  missing_frames_are_marked_in_place, marks_that_lie,
 	  a_call_without_a_frame_yet_is_the_innermost, calls_that_were_not_seen_are_the_outermost,
 	  numbers_that_do_not_fit_place_none, a_call_that_is_at_work_has_a_frame,
 	  calls_beyond_a_switch_of_stacks_are_of_others,
 	  two_interpreters_with_an_order_each_stay_as_marked,
 	  a_group_is_at_the_frame_that_holds_its_entry, to_3_10_each_call_of_the_loop_has_one_frame,
-	  stacks_without_groups_have_none)
+	  stacks_without_groups_are_unchanged)

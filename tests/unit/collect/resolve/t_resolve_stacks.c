@@ -134,7 +134,7 @@ START_TEST(astray)
 END_TEST
 
 /* The same stack again costs nothing; after a change of the mappings it is another one. */
-START_TEST(stacks_are_kept)
+START_TEST(stacks_are_preserved)
 {
 	struct event_stack *st = calloc(1, sizeof *st + 8);
 	struct event_sample s = { .tgid = 4000000,
@@ -386,7 +386,7 @@ static void until_samples(uint64_t n)
 }
 
 /* When the process gets another image or ends, or its pid is reused, the names of the old code are as good as they get. */
-START_TEST(held_back_until_the_image_goes)
+START_TEST(pending_until_the_image_goes)
 {
 	enum { PID = 4000000 };
 	struct side_record fork = { .kind = SIDE_FORK, .pid = PID, .tid = PID, .ppid = 2 };
@@ -416,7 +416,7 @@ END_TEST
 
 /* Samples that wait for names are bounded: beyond the limit they are handed over unchanged, also when the other process, on a busy
  * machine, has answered nothing by then. */
-START_TEST(held_back_is_bounded)
+START_TEST(pending_samples_are_bounded)
 {
 	if (!setup())
 		T_SKIP(NEEDS);
@@ -492,6 +492,6 @@ START_TEST(series)
 }
 END_TEST
 
-UNIT_MAIN("resolve_stacks", callers, order_and_sides, markers, astray, stacks_are_kept,
+UNIT_MAIN("resolve_stacks", callers, order_and_sides, markers, astray, stacks_are_preserved,
 	  contents_are_bounded, vsyscall_and_vdso, perf_map, foreign_perf_map, jitdump,
-	  held_back_until_the_image_goes, held_back_is_bounded, container, series)
+	  pending_until_the_image_goes, pending_samples_are_bounded, container, series)

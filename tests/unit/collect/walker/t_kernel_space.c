@@ -201,7 +201,7 @@ static uint64_t address_of(const char *pattern)
 }
 
 /* If kept, they are read once; every sink has the names at once. */
-START_TEST(symbols_that_are_kept)
+START_TEST(retained_symbols)
 {
 	uint64_t a = address_of(" [tT] schedule$"), b = address_of(" [tT] do_exit$");
 
@@ -234,7 +234,7 @@ START_TEST(symbols_that_are_kept)
 END_TEST
 
 /* Addresses without a symbol: in the kernel's own text they never get one; elsewhere the symbols are read again when the CPU budget allows. */
-START_TEST(what_has_no_symbol)
+START_TEST(addresses_without_symbol)
 {
 	uint64_t a = address_of(" [tT] schedule$"), nothing = 0xffffffffff500000;
 
@@ -314,5 +314,5 @@ START_TEST(programs_come_and_go)
 }
 END_TEST
 
-UNIT_MAIN("kernel_space", texts, notes, areas, running_kernel, hidden_addresses,
-	  symbols_that_are_kept, what_has_no_symbol, programs_come_and_go)
+UNIT_MAIN("kernel_space", texts, notes, areas, running_kernel, hidden_addresses, retained_symbols,
+	  addresses_without_symbol, programs_come_and_go)

@@ -142,7 +142,7 @@ static struct compared compare(uint32_t pid)
 	return c;
 }
 
-START_TEST(every_mapping_is_told)
+START_TEST(every_mapping_is_reported)
 {
 	if (!setup())
 		T_SKIP(SPACE_NEEDS);
@@ -159,7 +159,7 @@ START_TEST(every_mapping_is_told)
 END_TEST
 
 /* Waiting threads are reported again and again: their processes are not read from /proc each time. */
-START_TEST(waits_that_go_on_have_a_process_read_once)
+START_TEST(pending_waits_have_a_process_read_once)
 {
 	const size_t size = 4096;
 	struct space_mapping m;
@@ -385,18 +385,18 @@ static void check_full(bool is_of_blocks)
 	teardown();
 }
 
-START_TEST(no_room_for_mappings)
+START_TEST(full_mapping_table)
 {
 	check_full(true);
 }
 END_TEST
 
-START_TEST(no_room_for_processes)
+START_TEST(full_process_table)
 {
 	check_full(false);
 }
 END_TEST
 
-UNIT_MAIN("space", no_room_for_mappings, no_room_for_processes, every_mapping_is_told,
-	  waits_that_go_on_have_a_process_read_once, processes_come_and_go,
+UNIT_MAIN("space", full_mapping_table, full_process_table, every_mapping_is_reported,
+	  pending_waits_have_a_process_read_once, processes_come_and_go,
 	  stacks_sent_along_are_walked)

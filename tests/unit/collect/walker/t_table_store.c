@@ -135,7 +135,7 @@ START_TEST(used_tables_stay)
 }
 END_TEST
 
-START_TEST(what_has_no_table_is_said_once)
+START_TEST(missing_tables_are_reported_once)
 {
 	if (!setup(SEGMENTS))
 		T_SKIP(SPACE_NEEDS);
@@ -171,4 +171,4 @@ START_TEST(larger_than_all_memory)
 END_TEST
 
 UNIT_MAIN("table_store", tables_stay_whole_under_a_budget, used_tables_stay,
-	  what_has_no_table_is_said_once, larger_than_all_memory)
+	  missing_tables_are_reported_once, larger_than_all_memory)

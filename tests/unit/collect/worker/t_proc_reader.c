@@ -228,7 +228,7 @@ START_TEST(a_process_that_hangs_its_readers_is_left_alone)
 END_TEST
 
 /* Ids within a user namespace are those of whoever made it. */
-START_TEST(who_makes_a_namespace_is_its_owner)
+START_TEST(the_creator_of_a_namespace_owns_it)
 {
 	uint32_t owner, ours;
 	int ready[2];
@@ -261,4 +261,4 @@ END_TEST
 
 UNIT_MAIN("proc_reader", memory_mappings_and_files_are_read, a_large_piece_is_read_whole,
 	  a_worker_that_dies_is_replaced_within_the_request, a_worker_that_sleeps_is_abandoned,
-	  a_process_that_hangs_its_readers_is_left_alone, who_makes_a_namespace_is_its_owner)
+	  a_process_that_hangs_its_readers_is_left_alone, the_creator_of_a_namespace_owns_it)

@@ -158,7 +158,7 @@ START_TEST(the_manuals_example)
 }
 END_TEST
 
-START_TEST(self_costs_are_those_of_callgrind_annotate)
+START_TEST(self_costs_equal_callgrind_annotate)
 {
 	static const char *const files[] = { "calls",    "instr",  "threads",
 					     "contexts", "levels", "cachegrind" };
@@ -168,13 +168,13 @@ START_TEST(self_costs_are_those_of_callgrind_annotate)
 END_TEST
 
 /* Without recursion, inclusive costs, too. */
-START_TEST(inclusive_costs_are_those_of_callgrind_annotate)
+START_TEST(inclusive_costs_equal_callgrind_annotate)
 {
 	check_annotated("calls", SUM_TOTAL);
 }
 END_TEST
 
-START_TEST(what_is_known_of_the_run)
+START_TEST(metadata_of_the_run)
 {
 	struct profile *p = read_file("tests/golden/callgrind/threads.out");
 	bool seen[3] = { 0 };
@@ -289,7 +289,7 @@ START_TEST(recursion_is_shown_once)
 }
 END_TEST
 
-START_TEST(threads_have_graphs_of_their_own)
+START_TEST(threads_have_separate_graphs)
 {
 	static const char text[] =
 		"thread: 1\nevents: A\nfn=(1) f\n1 1\ncfn=(2) g\ncalls=1 1\n1 10\nfn=(2)\n1 10\n"
@@ -557,7 +557,7 @@ START_TEST(stacks_survive_a_round_trip_without_cycles)
 END_TEST
 
 /* Another reader finds the same self costs, and totals that count recursion once. */
-START_TEST(callgrind_annotate_reads_what_is_written)
+START_TEST(callgrind_annotate_reads_our_files)
 {
 	if (system("command -v callgrind_annotate >/dev/null") != 0)
 		T_SKIP("no callgrind_annotate: ./quickstart test installs valgrind");
@@ -587,7 +587,7 @@ START_TEST(callgrind_annotate_reads_what_is_written)
 }
 END_TEST
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	static const struct {
 		const char *text;
@@ -614,11 +614,11 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
-UNIT_MAIN("callgrind", the_manuals_example, self_costs_are_those_of_callgrind_annotate,
-	  inclusive_costs_are_those_of_callgrind_annotate, what_is_known_of_the_run,
+UNIT_MAIN("callgrind", the_manuals_example, self_costs_equal_callgrind_annotate,
+	  inclusive_costs_equal_callgrind_annotate, metadata_of_the_run,
 	  trees_of_allocations_open_with_their_first_event, lines_of_every_kind, units_are_in_names,
-	  costs_are_divided_as_a_whole, recursion_is_shown_once, threads_have_graphs_of_their_own,
+	  costs_are_divided_as_a_whole, recursion_is_shown_once, threads_have_separate_graphs,
 	  bad_lines_are_counted, nothing_usable_is_an_error, cut_anywhere, diamonds_do_not_explode,
 	  self_costs_survive_every_limit, self_costs_survive_every_graph, a_tree_as_a_graph,
 	  self_costs_survive_a_round_trip, stacks_survive_a_round_trip_without_cycles,
-	  callgrind_annotate_reads_what_is_written, content_tells_the_format)
+	  callgrind_annotate_reads_our_files, detected_by_content)

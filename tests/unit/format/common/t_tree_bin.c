@@ -151,7 +151,7 @@ START_TEST(the_older_side_is_a)
 }
 END_TEST
 
-START_TEST(weights_that_vary_are_told)
+START_TEST(varying_weights_are_written)
 {
 	check_columns(side("f", 12, 3, 50), side("f", 8, 2, 32), "\"n\",\"n_b\",\"w2\",\"w2_b\"]",
 		      "\20\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x40\x40" /* 32 */
@@ -160,7 +160,7 @@ START_TEST(weights_that_vary_are_told)
 }
 END_TEST
 
-START_TEST(what_is_not_known_is_not_told)
+START_TEST(unknown_values_are_omitted)
 {
 	check_columns(side("f", 12, NAN, NAN), side("f", 8, 2, 32), "\"self\",\"self_b\"],",
 		      "\2\0\10\2\0\14", 6);
@@ -185,4 +185,4 @@ START_TEST(values_below_zero)
 END_TEST
 
 UNIT_MAIN("tree_bin", known_bytes, text_becomes_utf8, the_older_side_is_a,
-	  weights_that_vary_are_told, what_is_not_known_is_not_told, values_below_zero)
+	  varying_weights_are_written, unknown_values_are_omitted, values_below_zero)

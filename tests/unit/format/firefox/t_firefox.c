@@ -101,7 +101,7 @@ static void check_binaries(struct profile *p)
 	}
 }
 
-START_TEST(all_that_can_be_said_comes_back)
+START_TEST(representable_data_comes_back)
 {
 	static const struct {
 		const char *sample_type, *unit, *period_unit;
@@ -134,7 +134,7 @@ START_TEST(all_that_can_be_said_comes_back)
 END_TEST
 
 /* Addresses and inlined lines become frames by name: the visible names are preserved, for each thread. */
-START_TEST(what_people_see_comes_back)
+START_TEST(visible_data_comes_back)
 {
 	static const char *const types[] = { "samples", "alloc_space" };
 	for (uint64_t seed = 1; seed < 30; seed++) {
@@ -483,7 +483,7 @@ START_TEST(cpu_time_of_several_threads)
 }
 END_TEST
 
-START_TEST(what_leads_nowhere_is_skipped_and_counted)
+START_TEST(dangling_references_are_skipped_and_counted)
 {
 	check_folded(f, ONE_THREAD("\"stack\":[1,99,2]"), NULL, NULL, "main;read 1\nread 1\n", 1);
 	static const char tables[] =
@@ -529,7 +529,7 @@ START_TEST(a_file_may_be_cut_anywhere)
 }
 END_TEST
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	static const struct {
 		const char *text;
@@ -552,11 +552,10 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
-UNIT_MAIN("firefox", all_that_can_be_said_comes_back, what_people_see_comes_back,
-	  waits_are_intervals, the_profiler_would_take_it, samples_without_times_get_some,
-	  gecko_profiles_are_read, recordings_of_the_developer_tools_are_read,
-	  pythons_sampler_takes_wall_time, gecko_frames_say_where_they_are,
-	  tables_may_be_shared_and_in_any_order, weights_are_counts_times_or_bytes,
-	  cpu_time_is_what_the_threads_used, cpu_time_of_several_threads,
-	  what_leads_nowhere_is_skipped_and_counted, nothing_to_read_is_an_error,
-	  a_file_may_be_cut_anywhere, content_tells_the_format)
+UNIT_MAIN("firefox", representable_data_comes_back, visible_data_comes_back, waits_are_intervals,
+	  the_profiler_would_take_it, samples_without_times_get_some, gecko_profiles_are_read,
+	  recordings_of_the_developer_tools_are_read, pythons_sampler_takes_wall_time,
+	  gecko_frames_say_where_they_are, tables_may_be_shared_and_in_any_order,
+	  weights_are_counts_times_or_bytes, cpu_time_is_what_the_threads_used,
+	  cpu_time_of_several_threads, dangling_references_are_skipped_and_counted,
+	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, detected_by_content)

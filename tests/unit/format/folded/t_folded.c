@@ -58,7 +58,7 @@ static enum frame_kind kind_of(const struct profile *p, const char *name)
 	ck_abort_msg("no frame %s", name);
 }
 
-START_TEST(suffixes_tell_the_kind)
+START_TEST(suffixes_give_the_kind)
 {
 	static const char text[] = "root;k_[k];j_[j];i_[i];G_[G];g_[g];c_[c];o_[o];x_[x];_[k] 1\n"
 				   "-;[truncated: depth];[GPU_Kernel]sgemm;libc.so.6+0x10;[k] 2\n";
@@ -83,7 +83,7 @@ START_TEST(suffixes_tell_the_kind)
 END_TEST
 
 /* The meaning of _[i] depends on the writer of the file. */
-START_TEST(async_profiler_is_told_by_its_spelling)
+START_TEST(async_profiler_is_detected_by_its_spelling)
 {
 	static const char *const texts[] = { "Main.run_[0];java/util/List.add_[1];in_[i] 1\n",
 					     "read_[k];x_[1];in_[i] 1\n",
@@ -100,7 +100,7 @@ START_TEST(async_profiler_is_told_by_its_spelling)
 }
 END_TEST
 
-START_TEST(marks_of_leaves_tell_the_type)
+START_TEST(marks_of_leaves_give_the_type)
 {
 	static const struct {
 		const char *text, *type, *unit;
@@ -157,7 +157,7 @@ START_TEST(frames_without_a_name_and_stacks_without_frames)
 END_TEST
 
 /* 70000 frames in one line: the root is replaced by a marker, the leaf stays. */
-START_TEST(stacks_that_are_too_deep_keep_their_leaf)
+START_TEST(too_deep_stacks_retain_their_leaf)
 {
 	struct buf b = { 0 };
 	for (int i = 0; i < 70000; i++)
@@ -252,7 +252,7 @@ END_TEST
 
 /* --- which files are folded stacks ------------------------------------------------------------ */
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	static const struct {
 		const char *text;
@@ -315,7 +315,7 @@ START_TEST(formats_are_found_by_name_and_ending)
 }
 END_TEST
 
-START_TEST(what_no_format_fits_is_said)
+START_TEST(unsupported_units_are_reported)
 {
 	struct profile *p = profile_new();
 	struct err err = { 0 };
@@ -328,10 +328,9 @@ START_TEST(what_no_format_fits_is_said)
 }
 END_TEST
 
-UNIT_MAIN("folded", known_files_have_known_sums, crlf_changes_nothing, suffixes_tell_the_kind,
-	  async_profiler_is_told_by_its_spelling, marks_of_leaves_tell_the_type,
+UNIT_MAIN("folded", known_files_have_known_sums, crlf_changes_nothing, suffixes_give_the_kind,
+	  async_profiler_is_detected_by_its_spelling, marks_of_leaves_give_the_type,
 	  an_empty_leaf_is_no_frame, frames_without_a_name_and_stacks_without_frames,
-	  stacks_that_are_too_deep_keep_their_leaf, shared_prefixes_change_nothing,
+	  too_deep_stacks_retain_their_leaf, shared_prefixes_change_nothing,
 	  utf16_and_byte_order_marks_change_nothing, a_name_of_a_megabyte_is_harmless,
-	  content_tells_the_format, formats_are_found_by_name_and_ending,
-	  what_no_format_fits_is_said)
+	  detected_by_content, formats_are_found_by_name_and_ending, unsupported_units_are_reported)

@@ -88,7 +88,7 @@ static void check_windows(size_t most)
 }
 
 /* With any windows, sums between window boundaries are preserved. */
-START_TEST(windows_keep_sums)
+START_TEST(windows_preserve_sums)
 {
 	static const size_t most[] = { 15000, 8000, 3000, 900, 500 };
 	for (int i = 0; i < 5; i++)
@@ -97,7 +97,7 @@ START_TEST(windows_keep_sums)
 END_TEST
 
 /* With as many threads and nodes as rows, whole windows of any length keep as many rows. */
-START_TEST(what_cannot_be_fewer_has_sound_windows)
+START_TEST(irreducible_samples_have_sound_windows)
 {
 	struct container_rows r = { 0 };
 	int64_t sum = 0;
@@ -266,6 +266,6 @@ START_TEST(sha256_of_examples)
 }
 END_TEST
 
-UNIT_MAIN("container", few_rows_stay_as_they_are, windows_keep_sums,
-	  what_cannot_be_fewer_has_sound_windows, rows_are_read_back, nodes_have_their_numbers,
+UNIT_MAIN("container", few_rows_stay_as_they_are, windows_preserve_sums,
+	  irreducible_samples_have_sound_windows, rows_are_read_back, nodes_have_their_numbers,
 	  base64_of_the_rfc, sha256_of_examples)

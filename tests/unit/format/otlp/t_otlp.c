@@ -87,7 +87,7 @@ static struct profile *any_profile(uint64_t seed, bool knows_time)
 	return p;
 }
 
-START_TEST(what_is_written_is_read)
+START_TEST(written_files_are_read)
 {
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		struct profile *p = any_profile(seed, seed % 4);
@@ -139,7 +139,7 @@ START_TEST(profiles_without_times)
 END_TEST
 
 /* A wait lasts as long as its value: stored once. */
-START_TEST(waits_keep_their_lengths)
+START_TEST(waits_retain_their_lengths)
 {
 	struct profile *p = any_profile(3, true);
 	struct sample_columns *s = &p->samples;
@@ -443,8 +443,8 @@ START_TEST(pprof_files_say_the_same)
 }
 END_TEST
 
-UNIT_MAIN("otlp", what_is_written_is_read, the_same_profile_is_the_same_message,
-	  profiles_without_times, waits_keep_their_lengths, one_type_is_written,
+UNIT_MAIN("otlp", written_files_are_read, the_same_profile_is_the_same_message,
+	  profiles_without_times, waits_retain_their_lengths, one_type_is_written,
 	  protoc_knows_every_field, golden_files_are_what_protoc_makes_of_their_text,
 	  a_profiler_of_others, frames_of_others, the_layout_before,
 	  layouts_that_are_too_old_are_refused, values_and_times, an_empty_message_is_fine,

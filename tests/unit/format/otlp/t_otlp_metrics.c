@@ -161,7 +161,7 @@ static char *sorted(char *text)
 	return buf_steal(&b);
 }
 
-START_TEST(what_is_written_is_read)
+START_TEST(written_metrics_are_read)
 {
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		struct read_metrics r = random_metrics(seed);
@@ -206,7 +206,7 @@ START_TEST(protoc_knows_every_field)
 }
 END_TEST
 
-START_TEST(answers)
+START_TEST(responses)
 {
 	struct buf b = { 0 };
 	otlp_answer_encode(0, NULL, &b);
@@ -296,5 +296,5 @@ START_TEST(increments_are_growth)
 END_TEST
 
 UNIT_MAIN("otlp_metrics", increments_are_growth, one_of_each_kind,
-	  golden_file_is_what_protoc_makes_of_its_text, what_is_written_is_read,
-	  protoc_knows_every_field, answers, damage_is_an_error)
+	  golden_file_is_what_protoc_makes_of_its_text, written_metrics_are_read,
+	  protoc_knows_every_field, responses, damage_is_an_error)

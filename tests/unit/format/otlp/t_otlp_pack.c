@@ -31,7 +31,7 @@ static struct buf packed(const struct buf *m, struct otlp_bytes key)
 	return b;
 }
 
-START_TEST(what_is_packed_is_unpacked)
+START_TEST(compressed_batches_are_decompressed)
 {
 	for (uint64_t seed = 0; seed < 10; seed++) {
 		struct buf key = message(seed), m = message(seed / 2), out = { 0 };
@@ -90,5 +90,5 @@ START_TEST(too_much_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("otlp_pack", what_is_packed_is_unpacked, another_key_is_an_error, a_key_gets_stale,
-	  too_much_is_refused)
+UNIT_MAIN("otlp_pack", compressed_batches_are_decompressed, another_key_is_an_error,
+	  a_key_gets_stale, too_much_is_refused)

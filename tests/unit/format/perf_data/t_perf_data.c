@@ -9,7 +9,7 @@
 
 /* --- a whole recording ------------------------------------------------------------------------ */
 
-START_TEST(every_record_becomes_what_it_means)
+START_TEST(every_record_has_its_meaning)
 {
 	struct profile *p = read_recording(false, false);
 	ck_assert_uint_eq(p->samples.n, 4);
@@ -273,7 +273,7 @@ START_TEST(replaced_files_have_no_names)
 END_TEST
 
 /* Only for recordings of this machine. */
-START_TEST(code_made_at_run_time_is_asked_for)
+START_TEST(generated_code_is_requested)
 {
 	static const char *const hosts[] = { "db7", "db8" };
 	for (int i = 0; i < 2; i++) {
@@ -308,11 +308,15 @@ struct damage {
 START_TEST(headers_that_cannot_be)
 {
 	static const struct damage damages[] = {
-		{ 16, 0, "no events" },        { 16, UINT64_MAX, "no events" },
-		{ 16, 40, "cannot be read" },  { 24, UINT64_MAX - 8, "after the end" },
-		{ 32, 0, "no events" },        { 32, UINT64_MAX, "section of" },
-		{ 40, 0, "nowhere" },          { 40, UINT64_MAX, "nowhere" },
-		{ 48, UINT64_MAX, "nowhere" },
+		{ 16, 0, "no events" },
+		{ 16, UINT64_MAX, "no events" },
+		{ 16, 40, "cannot be read" },
+		{ 24, UINT64_MAX - 8, "after the end" },
+		{ 32, 0, "no events" },
+		{ 32, UINT64_MAX, "section of" },
+		{ 40, 0, "no data section" },
+		{ 40, UINT64_MAX, "no data section" },
+		{ 48, UINT64_MAX, "no data section" },
 	};
 	struct pdf f = recording(false);
 	for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
@@ -357,8 +361,8 @@ START_TEST(other_files_are_left_alone)
 }
 END_TEST
 
-UNIT_MAIN("perf_data", every_record_becomes_what_it_means, byte_order_and_way_change_nothing,
+UNIT_MAIN("perf_data", every_record_has_its_meaning, byte_order_and_way_change_nothing,
 	  compressed_records_are_the_same, a_killed_recording_is_read, cut_anywhere,
 	  any_byte_changed, losses_and_passed_over_data, build_ids_of_the_table,
-	  replaced_files_have_no_names, code_made_at_run_time_is_asked_for, headers_that_cannot_be,
+	  replaced_files_have_no_names, generated_code_is_requested, headers_that_cannot_be,
 	  damage_in_the_middle, other_files_are_left_alone)

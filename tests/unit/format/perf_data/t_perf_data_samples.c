@@ -77,7 +77,7 @@ START_TEST(groups_count_since_the_last_sample)
 END_TEST
 
 /* --call-graph dwarf: the kernel's part is there, and only the first address of the user's. */
-START_TEST(a_stack_that_was_not_walked_says_so)
+START_TEST(an_unwalked_stack_is_marked)
 {
 	struct pdf_event e = clock_event;
 	e.user_regs = 0x1f0; /* four registers, the last is ip */
@@ -309,6 +309,5 @@ START_TEST(samples_without_a_time_are_summed)
 END_TEST
 
 UNIT_MAIN("perf_data_samples", each_event_is_a_type, groups_count_since_the_last_sample,
-	  a_stack_that_was_not_walked_says_so, a_stack_is_handed_to_be_walked,
-	  user_states_that_are_odd, stacks_of_another_machine, stacks_that_were_cut_say_so,
-	  samples_without_a_time_are_summed)
+	  an_unwalked_stack_is_marked, a_stack_is_handed_to_be_walked, user_states_that_are_odd,
+	  stacks_of_another_machine, stacks_that_were_cut_say_so, samples_without_a_time_are_summed)

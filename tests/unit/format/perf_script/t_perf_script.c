@@ -26,7 +26,7 @@ static void check_golden(const char *name, const char *answer, const char *got, 
 	free(want);
 }
 
-START_TEST(stackcollapse_perf_says_the_same)
+START_TEST(equals_stackcollapse_perf)
 {
 	static const char *const names[] = {
 		"perf-cycles-instructions-01",  "perf-dd-stacks-01", "perf-funcab-cmd-01",
@@ -106,7 +106,7 @@ START_TEST(whole_files_have_known_sums)
 }
 END_TEST
 
-START_TEST(the_sample_that_nothing_ends_is_kept)
+START_TEST(the_unterminated_last_sample_counts)
 {
 	struct buf b = file_bytes(GOLDEN "simple.linux-perf.txt");
 	struct profile *p = read_bytes(b.data, b.len);
@@ -252,7 +252,7 @@ START_TEST(inlined_frames_are_in_the_binary_around_them)
 }
 END_TEST
 
-START_TEST(records_are_no_samples_and_losses_count)
+START_TEST(records_do_not_count_as_samples_and_losses_count)
 {
 	struct profile *p =
 		read_text("perf-exec     0     0.000000: PERF_RECORD_COMM: perf-exec:25522/25522\n"
@@ -294,7 +294,7 @@ static void check_unreadable(const char *text)
 	struct input *in;
 	ck_assert_int_eq(input_open_memory(text, strlen(text), &in, &err), 0);
 	ck_assert_int_eq(perf_script_read(in, profile_sink(p), &err), -EBADMSG);
-	ck_assert_ptr_nonnull(strstr(err.text, "begins a sample"));
+	ck_assert_ptr_nonnull(strstr(err.text, "starts a perf script sample"));
 	input_close(in);
 	profile_free(p);
 }
@@ -387,7 +387,7 @@ START_TEST(too_many_samples_lose_their_times_and_nothing_else)
 }
 END_TEST
 
-START_TEST(a_stack_of_a_million_frames_keeps_its_leaf)
+START_TEST(a_stack_of_a_million_frames_retains_its_leaf)
 {
 	struct buf b = { 0 };
 	buf_adds(&b, "a 1 2.5: e:\n");
@@ -421,12 +421,12 @@ START_TEST(long_lines_and_strange_bytes_are_harmless)
 }
 END_TEST
 
-UNIT_MAIN("perf_script", stackcollapse_perf_says_the_same, whole_files_have_known_sums,
-	  the_sample_that_nothing_ends_is_kept, crlf_changes_nothing,
+UNIT_MAIN("perf_script", equals_stackcollapse_perf, whole_files_have_known_sums,
+	  the_unterminated_last_sample_counts, crlf_changes_nothing,
 	  columns_that_were_not_printed_are_not_needed, each_event_is_a_type,
 	  inlined_frames_of_perf_7_keep_their_binary, inlined_frames_are_in_the_binary_around_them,
-	  records_are_no_samples_and_losses_count, lines_outside_of_samples_are_counted,
+	  records_do_not_count_as_samples_and_losses_count, lines_outside_of_samples_are_counted,
 	  nothing_but_junk_is_an_error, a_file_may_be_cut_anywhere,
 	  only_perf_script_is_taken_for_it, logs_are_not_taken_for_it,
 	  too_many_samples_lose_their_times_and_nothing_else,
-	  a_stack_of_a_million_frames_keeps_its_leaf, long_lines_and_strange_bytes_are_harmless)
+	  a_stack_of_a_million_frames_retains_its_leaf, long_lines_and_strange_bytes_are_harmless)

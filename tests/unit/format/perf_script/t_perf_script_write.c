@@ -101,7 +101,7 @@ static char *sorted_lines(char *text)
 	return buf_steal(&b);
 }
 
-START_TEST(what_was_written_is_read_again)
+START_TEST(written_files_are_read_again)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct random_shape shape = { 30, 200, seed % 2, false, false };
@@ -181,5 +181,5 @@ START_TEST(golden_files_survive)
 }
 END_TEST
 
-UNIT_MAIN("perf_script_write", the_text_is_as_perf_prints_it, what_was_written_is_read_again,
+UNIT_MAIN("perf_script_write", the_text_is_as_perf_prints_it, written_files_are_read_again,
 	  a_comm_never_becomes_another_column, golden_files_survive)

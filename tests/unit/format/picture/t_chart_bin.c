@@ -119,7 +119,7 @@ START_TEST(frames_have_their_times)
 END_TEST
 
 /* At any width: the root is the whole axis, and only the visible part is sent. */
-START_TEST(narrow_pictures_are_small_and_add_up)
+START_TEST(narrow_graphs_are_small_and_add_up)
 {
 	size_t before = SIZE_MAX;
 	for (uint32_t px = 4096; px; px /= 4) {
@@ -156,5 +156,5 @@ START_TEST(several_threads_are_refused)
 }
 END_TEST
 
-UNIT_MAIN("chart_bin", frames_have_their_times, narrow_pictures_are_small_and_add_up,
+UNIT_MAIN("chart_bin", frames_have_their_times, narrow_graphs_are_small_and_add_up,
 	  several_threads_are_refused)

@@ -108,7 +108,7 @@ START_TEST(a_sample_is_its_period)
 }
 END_TEST
 
-START_TEST(neighbours_share_what_is_between_them)
+START_TEST(neighbours_share_the_gap)
 {
 	struct script s = script_begin("nanoseconds", 10);
 	say(&s, "a", 100, 0);
@@ -134,7 +134,7 @@ START_TEST(waits_are_exact)
 }
 END_TEST
 
-START_TEST(what_overlaps_is_cut_or_counted)
+START_TEST(overlaps_are_cut_or_counted)
 {
 	struct script s = script_begin("nanoseconds", 10);
 	say(&s, "w", 100, 100);
@@ -239,7 +239,7 @@ START_TEST(equal_frames_that_touch_are_one)
 }
 END_TEST
 
-START_TEST(states_keep_apart)
+START_TEST(states_stay_separate)
 {
 	struct script s = script_begin("nanoseconds", 10);
 	struct tree_opts o = { .type = s.type };
@@ -417,7 +417,7 @@ START_TEST(deep_stacks_are_cut)
 }
 END_TEST
 
-START_TEST(hostile_times_are_no_trouble)
+START_TEST(hostile_times_are_harmless)
 {
 	static const int64_t odd[] = { 0,    1,        -1, INT64_MIN, INT64_MAX, INT64_MIN + 1,
 				       5000, 1ll << 62 };
@@ -444,8 +444,8 @@ START_TEST(hostile_times_are_no_trouble)
 }
 END_TEST
 
-UNIT_MAIN("flame_chart", a_sample_is_its_period, neighbours_share_what_is_between_them,
-	  waits_are_exact, what_overlaps_is_cut_or_counted, sums_have_no_place,
+UNIT_MAIN("flame_chart", a_sample_is_its_period, neighbours_share_the_gap, waits_are_exact,
+	  overlaps_are_cut_or_counted, sums_have_no_place,
 	  without_a_period_the_value_or_the_usual_distance_counts, a_range_cuts_waits,
-	  equal_frames_that_touch_are_one, states_keep_apart, random_profiles_are_drawn_whole,
-	  the_heaviest_threads_have_lanes, deep_stacks_are_cut, hostile_times_are_no_trouble)
+	  equal_frames_that_touch_are_one, states_stay_separate, random_profiles_are_drawn_whole,
+	  the_heaviest_threads_have_lanes, deep_stacks_are_cut, hostile_times_are_harmless)

@@ -180,7 +180,7 @@ static unsigned long rest_count(const char *name)
 	return str_starts(at, " frame") && strstr(at, " below ") ? n : 0;
 }
 
-START_TEST(pruning_keeps_sums_and_counts)
+START_TEST(pruning_preserves_sums_and_counts)
 {
 	char *text = wide_profile(3000);
 	struct profile *p = folded_profile(text);
@@ -317,7 +317,7 @@ START_TEST(odd_values_stay_inside)
 }
 END_TEST
 
-START_TEST(an_empty_profile_is_still_a_picture)
+START_TEST(an_empty_profile_is_still_a_graph)
 {
 	struct profile *p = folded_profile("a;b 0\n");
 	char *svg = written(&format_svg, p, &(struct format_write_opts){ 0 });
@@ -331,7 +331,7 @@ START_TEST(an_empty_profile_is_still_a_picture)
 }
 END_TEST
 
-START_TEST(says_what_was_lost)
+START_TEST(reports_losses)
 {
 	struct profile *p = folded_profile("[truncated: stack memory unreadable];a 1\nmain;b 39\n");
 	p->meta.loss[LOSS_RING_FULL] = 2;
@@ -376,7 +376,7 @@ START_TEST(refers_to_nothing_outside)
 }
 END_TEST
 
-START_TEST(suffixes_are_for_colours_unless_asked)
+START_TEST(suffixes_are_for_colours_by_default)
 {
 	struct profile *p = folded_profile("main;vfs_read_[k] 5\nmain;odd_[x] 5\nodd_[c];main 5\n");
 	char *plain = written(&format_svg, p, &(struct format_write_opts){ 0 });
@@ -614,7 +614,7 @@ START_TEST(differences_are_red_and_blue)
 }
 END_TEST
 
-START_TEST(equal_input_gives_equal_pictures)
+START_TEST(equal_input_gives_equal_graphs)
 {
 	struct profile *a = folded_profile("m;x 1\nm;y 2\nm;z 3\n");
 	struct profile *b = folded_profile("m;z 3\nm;y 2\nm;x 1\n");
@@ -628,9 +628,10 @@ START_TEST(equal_input_gives_equal_pictures)
 }
 END_TEST
 
-UNIT_MAIN("svg", every_frame_is_there, icicle_has_the_root_on_top, pruning_keeps_sums_and_counts,
-	  hostile_names_are_harmless, refuses_too_many_rectangles, odd_values_stay_inside,
-	  an_empty_profile_is_still_a_picture, says_what_was_lost, refers_to_nothing_outside,
-	  suffixes_are_for_colours_unless_asked, legend_adds_up, text_is_legible_on_every_colour,
-	  unknown_palettes_are_refused, colours_mean_what_frames_are, wall_shows_waiting,
-	  palettes_go_with_the_type, differences_are_red_and_blue, equal_input_gives_equal_pictures)
+UNIT_MAIN("svg", every_frame_is_there, icicle_has_the_root_on_top,
+	  pruning_preserves_sums_and_counts, hostile_names_are_harmless,
+	  refuses_too_many_rectangles, odd_values_stay_inside, an_empty_profile_is_still_a_graph,
+	  reports_losses, refers_to_nothing_outside, suffixes_are_for_colours_by_default,
+	  legend_adds_up, text_is_legible_on_every_colour, unknown_palettes_are_refused,
+	  colours_mean_what_frames_are, wall_shows_waiting, palettes_go_with_the_type,
+	  differences_are_red_and_blue, equal_input_gives_equal_graphs)

@@ -37,7 +37,7 @@ START_TEST(known_files_have_known_totals)
 }
 END_TEST
 
-START_TEST(labels_and_columns_are_kept)
+START_TEST(labels_and_columns_are_preserved)
 {
 	struct profile *p = read_golden("parca-alloc_objects");
 	uint32_t bytes = strtab_find(&p->strings, "bytes");
@@ -119,7 +119,7 @@ START_TEST(pprof_finds_the_same_top_functions)
 END_TEST
 
 /* Including parts that pprof -raw does not show: tables keep their lengths. */
-START_TEST(protoc_decodes_what_is_written)
+START_TEST(protoc_decodes_our_files)
 {
 	char dir[32];
 	if (!has_program("protoc"))
@@ -179,7 +179,7 @@ static void check_top(const char *name, const char *type)
 	profile_free(p);
 }
 
-START_TEST(our_own_table_says_the_same)
+START_TEST(pprof_top_equals_our_table)
 {
 	check_top("parca-fib", "samples");
 	check_top("parca-profile1", "samples");
@@ -259,7 +259,7 @@ START_TEST(last_heap_profile_less_the_first)
 END_TEST
 
 /* The same with our own trees: 85200 KiB in newArena, 50747.40 KiB before. */
-START_TEST(our_own_difference_says_the_same)
+START_TEST(pprof_diff_equals_our_difference)
 {
 	struct profile *first = read_series(0), *last = read_series(SERIES_TIMES - 1);
 	struct tree_opts a = { .type = profile_pick_type(first, "alloc_space") };
@@ -289,7 +289,7 @@ START_TEST(our_own_difference_says_the_same)
 }
 END_TEST
 
-UNIT_MAIN("pprof", known_files_have_known_totals, labels_and_columns_are_kept,
+UNIT_MAIN("pprof", known_files_have_known_totals, labels_and_columns_are_preserved,
 	  pprof_finds_every_sample_location_and_mapping_again, pprof_finds_the_same_top_functions,
-	  protoc_decodes_what_is_written, our_own_table_says_the_same, merged_heap_profiles,
-	  last_heap_profile_less_the_first, our_own_difference_says_the_same)
+	  protoc_decodes_our_files, pprof_top_equals_our_table, merged_heap_profiles,
+	  last_heap_profile_less_the_first, pprof_diff_equals_our_difference)

@@ -49,7 +49,7 @@ START_TEST(locations_without_address_are_known_by_name)
 END_TEST
 
 /* A library without addresses is that of its functions; its mapping is not written twice. */
-START_TEST(locations_without_address_keep_their_library)
+START_TEST(locations_without_address_retain_their_library)
 {
 	struct pprof_file f;
 	begin_locations(&f);
@@ -146,7 +146,7 @@ START_TEST(chains_are_equal_in_every_file)
 }
 END_TEST
 
-START_TEST(everything_a_line_says_is_kept)
+START_TEST(every_field_of_a_line_is_preserved)
 {
 	struct pprof_file f;
 	begin_locations(&f);
@@ -182,7 +182,8 @@ START_TEST(everything_a_line_says_is_kept)
 END_TEST
 
 UNIT_MAIN("pprof_locations", addresses_become_file_offsets,
-	  locations_without_address_are_known_by_name, locations_without_address_keep_their_library,
+	  locations_without_address_are_known_by_name,
+	  locations_without_address_retain_their_library,
 	  locations_that_differ_in_names_only_stay_apart,
 	  a_location_without_names_agrees_with_one_that_has_some, chains_are_equal_in_every_file,
-	  everything_a_line_says_is_kept)
+	  every_field_of_a_line_is_preserved)

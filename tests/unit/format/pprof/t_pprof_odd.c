@@ -61,7 +61,7 @@ static void check_refused(struct pprof_file *f, const char *words)
 	buf_done(&f->b);
 }
 
-START_TEST(files_of_which_nothing_can_be_used_are_refused)
+START_TEST(useless_files_are_refused)
 {
 	struct pprof_file f;
 	begin_locations(&f);
@@ -100,7 +100,7 @@ START_TEST(strings_that_are_not_there_are_empty)
 }
 END_TEST
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	struct profile *p = collected_profile();
 	struct buf b = written_bytes(p, NULL);
@@ -125,7 +125,7 @@ START_TEST(content_tells_the_format)
 END_TEST
 
 /* Frames deeper than the model's limit: the leaf stays, under a marker. */
-START_TEST(stacks_that_are_too_deep_keep_their_leaf)
+START_TEST(too_deep_stacks_retain_their_leaf)
 {
 	struct pprof_file f;
 	begin_locations(&f);
@@ -178,7 +178,7 @@ static void put_packed(struct pprof_file *f, uint64_t a, uint64_t b, int64_t val
 	pb_end(&f->b, mark);
 }
 
-START_TEST(packed_or_not_known_or_not_ids_of_any_size)
+START_TEST(any_encoding_of_unknown_fields_and_ids)
 {
 	static const uint64_t ids[] = { 1, 2, 300, UINT32_MAX, 1ull << 40, UINT64_MAX };
 	enum { IDS = sizeof ids / sizeof *ids };
@@ -310,7 +310,7 @@ START_TEST(a_file_of_next_to_nothing)
 }
 END_TEST
 
-START_TEST(texts_that_are_no_utf8_are_read_as_they_are)
+START_TEST(invalid_utf8_is_read_unchanged)
 {
 	struct pprof_file f;
 	begin_locations(&f);
@@ -347,8 +347,8 @@ START_TEST(gzip_of_several_members)
 END_TEST
 
 UNIT_MAIN("pprof_odd", a_file_cut_anywhere_is_an_error_or_readable,
-	  bad_samples_are_skipped_and_counted, files_of_which_nothing_can_be_used_are_refused,
-	  strings_that_are_not_there_are_empty, content_tells_the_format,
-	  stacks_that_are_too_deep_keep_their_leaf, packed_or_not_known_or_not_ids_of_any_size,
+	  bad_samples_are_skipped_and_counted, useless_files_are_refused,
+	  strings_that_are_not_there_are_empty, detected_by_content,
+	  too_deep_stacks_retain_their_leaf, any_encoding_of_unknown_fields_and_ids,
 	  stacks_that_repeat_in_any_spelling, ids_of_zero_name_nothing, a_file_of_next_to_nothing,
-	  texts_that_are_no_utf8_are_read_as_they_are, gzip_of_several_members)
+	  invalid_utf8_is_read_unchanged, gzip_of_several_members)

@@ -63,7 +63,7 @@ START_TEST(a_lone_column_stays_alone)
 }
 END_TEST
 
-START_TEST(equal_columns_are_told_apart)
+START_TEST(equal_columns_are_distinguished)
 {
 	struct pprof_file f = { 0 };
 	for (int i = 0; i < 2; i++)
@@ -291,7 +291,7 @@ START_TEST(pid_tid_and_cpu_are_columns)
 END_TEST
 
 UNIT_MAIN("pprof_types", samples_and_their_time_are_one_type, times_that_are_not_the_samples_stay,
-	  a_lone_column_stays_alone, equal_columns_are_told_apart,
+	  a_lone_column_stays_alone, equal_columns_are_distinguished,
 	  columns_of_one_quantity_in_two_units_are_not_added_up,
 	  rates_that_differ_are_brought_together, the_last_column_is_shown_unless_the_file_says,
 	  a_default_that_no_column_has_is_none, an_address_at_the_end_of_all_is_no_frame,

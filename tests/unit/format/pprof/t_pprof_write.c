@@ -157,7 +157,7 @@ START_TEST(hostile_names_make_a_valid_file)
 }
 END_TEST
 
-START_TEST(comments_and_the_rest_are_kept)
+START_TEST(comments_and_the_rest_are_preserved)
 {
 	struct pprof_file f;
 	begin_locations(&f);
@@ -281,4 +281,4 @@ END_TEST
 UNIT_MAIN("pprof_write", a_recording_survives_being_a_pprof_file, pprof_shows_a_recording,
 	  states_of_waits_are_labels_for_others_only, own_labels_called_state_stay,
 	  pprof_finds_waits_by_their_state, every_kind_by_name_survives, random_profiles_survive,
-	  hostile_names_make_a_valid_file, comments_and_the_rest_are_kept)
+	  hostile_names_make_a_valid_file, comments_and_the_rest_are_preserved)

@@ -221,7 +221,7 @@ START_TEST(ids_that_are_not_there_are_damage)
 }
 END_TEST
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	ck_assert(plain_recording_detect("CRESSET\0\1\0\0\0", 12));
 	ck_assert(!plain_recording_detect("CRESSET", 7));
@@ -233,4 +233,4 @@ END_TEST
 UNIT_MAIN("plain_recording", a_file_cut_anywhere_opens_up_to_its_last_commit,
 	  damage_ends_the_reading_before_it, a_newer_version_is_refused,
 	  unknown_chunks_are_passed_over_when_they_may, ids_that_are_not_there_are_damage,
-	  content_tells_the_format)
+	  detected_by_content)

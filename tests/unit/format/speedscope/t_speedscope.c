@@ -103,7 +103,7 @@ static void add_shuffled(struct buf *b, struct rng *r, const char **parts, size_
 	buf_addc(b, '}');
 }
 
-START_TEST(keys_come_in_any_order)
+START_TEST(keys_have_any_order)
 {
 	struct rng r = { 5 };
 	for (int round = 0; round < 300; round++) {
@@ -291,7 +291,7 @@ START_TEST(profiles_are_threads)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_is_skipped)
+START_TEST(invalid_events_are_skipped)
 {
 	check_read(FILE_OF(SAMPLED("none", "[[0],[1],[2]]", "[1,2]")), NULL, "a 1\nb 2\n", 1);
 	check_read(FILE_OF(SAMPLED("none", "[[0]]", "[1,2,3]")), NULL, "a 1\n", 2);
@@ -338,7 +338,7 @@ END_TEST
 
 /* --- hostile files ---------------------------------------------------------------------------- */
 
-START_TEST(what_cannot_be_read_is_said)
+START_TEST(unreadable_files_are_reported)
 {
 	static const struct {
 		const char *text, *words;
@@ -364,7 +364,7 @@ START_TEST(what_cannot_be_read_is_said)
 END_TEST
 
 /* Truncated anywhere: the result is a part of the whole, and the truncation is reported. */
-START_TEST(cut_files_keep_their_beginning)
+START_TEST(truncated_files_are_read_up_to_the_end)
 {
 	static const char text[] =
 		"{" FRAMES ",\"profiles\":[" SAMPLED("none", "[[0],[0,1]]", "[10,10]") "," EVENTED(
@@ -395,7 +395,7 @@ static void repeat(struct buf *b, const char *text, size_t n)
 		buf_adds(b, text);
 }
 
-START_TEST(a_stack_of_a_million_frames_keeps_its_leaf)
+START_TEST(a_stack_of_a_million_frames_retains_its_leaf)
 {
 	struct buf text = { 0 };
 	buf_adds(&text, "{" FRAMES ",\"profiles\":[{\"weights\":[1],\"samples\":[[");
@@ -446,7 +446,7 @@ START_TEST(deep_nesting_is_harmless)
 }
 END_TEST
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	static const struct {
 		const char *head;
@@ -655,7 +655,7 @@ START_TEST(python_finds_the_same_stacks)
 END_TEST
 
 /* speedscope refuses negative weights, but takes a file without samples. */
-START_TEST(what_speedscope_refuses_is_not_written)
+START_TEST(values_refused_by_speedscope_are_omitted)
 {
 	struct profile *p = folded_profile("a;b 5\nc 3\n");
 	p->samples.value[0] = -5;
@@ -670,12 +670,12 @@ START_TEST(what_speedscope_refuses_is_not_written)
 }
 END_TEST
 
-UNIT_MAIN("speedscope", known_files_have_known_stacks, keys_come_in_any_order,
-	  times_are_nanoseconds, fractions_add_up, a_fraction_shows_in_the_unit,
-	  events_that_do_not_fit_are_skipped, events_have_times, times_since_1970_are_exact,
-	  profiles_are_threads, what_does_not_fit_is_skipped, frames_have_files_lines_and_kinds,
-	  what_cannot_be_read_is_said, cut_files_keep_their_beginning,
-	  a_stack_of_a_million_frames_keeps_its_leaf, a_million_open_frames_are_cheap,
-	  deep_nesting_is_harmless, content_tells_the_format,
-	  threads_are_written_in_the_order_of_time, filters_and_root_frames_are_written,
-	  stacks_survive, python_finds_the_same_stacks, what_speedscope_refuses_is_not_written)
+UNIT_MAIN("speedscope", known_files_have_known_stacks, keys_have_any_order, times_are_nanoseconds,
+	  fractions_add_up, a_fraction_shows_in_the_unit, events_that_do_not_fit_are_skipped,
+	  events_have_times, times_since_1970_are_exact, profiles_are_threads,
+	  invalid_events_are_skipped, frames_have_files_lines_and_kinds,
+	  unreadable_files_are_reported, truncated_files_are_read_up_to_the_end,
+	  a_stack_of_a_million_frames_retains_its_leaf, a_million_open_frames_are_cheap,
+	  deep_nesting_is_harmless, detected_by_content, threads_are_written_in_the_order_of_time,
+	  filters_and_root_frames_are_written, stacks_survive, python_finds_the_same_stacks,
+	  values_refused_by_speedscope_are_omitted)

@@ -242,7 +242,7 @@ END_TEST
 
 /* --- properties --- */
 
-START_TEST(lines_keep_to_the_width)
+START_TEST(lines_obey_the_width)
 {
 	struct profile *p = recording();
 	struct tree *t = built_tree(p, NULL);
@@ -370,7 +370,7 @@ START_TEST(deep_trees_stay_small)
 }
 END_TEST
 
-START_TEST(outlines_keep_sums)
+START_TEST(outlines_preserve_sums)
 {
 	struct profile *p = folded_profile("m;a 50\nm;b 3\nm;c;d;x 2\nm;c 2\ne 1\nm;f 50\n");
 	struct tree *t = built_tree(p, NULL);
@@ -469,6 +469,6 @@ START_TEST(values_in_words)
 END_TEST
 
 UNIT_MAIN("table", top_text, top_text_of_a_part, tree_text, callers_text, machine_readable,
-	  differences, lines_keep_to_the_width, ascii_is_ascii, hostile_names_are_harmless,
-	  machine_formats_are_whole, deep_trees_stay_small, outlines_keep_sums, columns_are_exact,
-	  values_in_words)
+	  differences, lines_obey_the_width, ascii_is_ascii, hostile_names_are_harmless,
+	  machine_formats_are_whole, deep_trees_stay_small, outlines_preserve_sums,
+	  columns_are_exact, values_in_words)

@@ -201,7 +201,7 @@ START_TEST(every_thread_has_its_files)
 }
 END_TEST
 
-START_TEST(what_is_not_known_is_said)
+START_TEST(unknown_values_are_reported)
 {
 	static const struct {
 		unsigned with;
@@ -272,7 +272,7 @@ START_TEST(only_so_many_threads_have_files)
 }
 END_TEST
 
-START_TEST(what_cannot_be_written_is_an_error)
+START_TEST(unwritable_files_are_an_error)
 {
 	char dir[32], path[64];
 	struct err err = { 0 };
@@ -297,6 +297,6 @@ START_TEST(what_cannot_be_written_is_an_error)
 END_TEST
 
 UNIT_MAIN("thread_files", accounts_are_the_truth, estimates_say_what_samples_say,
-	  odd_threads_are_counted_once, every_thread_has_its_files, what_is_not_known_is_said,
+	  odd_threads_are_counted_once, every_thread_has_its_files, unknown_values_are_reported,
 	  a_single_thread_has_its_own_name, only_so_many_threads_have_files,
-	  what_cannot_be_written_is_an_error)
+	  unwritable_files_are_an_error)

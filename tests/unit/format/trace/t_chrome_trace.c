@@ -29,7 +29,7 @@ START_TEST(known_files_have_known_times)
 }
 END_TEST
 
-START_TEST(threads_and_processes_keep_their_names)
+START_TEST(threads_and_processes_retain_their_names)
 {
 	struct profile *p = read_golden("tests/golden/chrome/multiprocess.json");
 	struct format_write_opts opts = { .unit = "us",
@@ -437,7 +437,7 @@ START_TEST(nothing_to_read_is_an_error)
 END_TEST
 
 /* The first type is shown first. */
-START_TEST(marks_of_no_length_are_no_type)
+START_TEST(marks_of_no_length_are_ignored)
 {
 	struct profile *p =
 		read_text(f, "{\"traceEvents\":[" X(
@@ -451,7 +451,7 @@ START_TEST(marks_of_no_length_are_no_type)
 }
 END_TEST
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	static const struct {
 		const char *text;
@@ -475,11 +475,11 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
-UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_keep_their_names,
+UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_retain_their_names,
 	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them,
 	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours,
 	  asynchronous_events_are_counted_with_their_time, summaries_are_left_out,
 	  durations_that_are_no_numbers_are_counted, times_are_exact, times_since_1970_are_exact,
 	  ids_may_be_names, sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
 	  files_may_be_cut_anywhere, deep_slices_and_strange_ends_cost_little,
-	  nothing_to_read_is_an_error, marks_of_no_length_are_no_type, content_tells_the_format)
+	  nothing_to_read_is_an_error, marks_of_no_length_are_ignored, detected_by_content)

@@ -39,7 +39,7 @@ START_TEST(a_thread_is_a_track_of_boxes)
 END_TEST
 
 /* The boxes have the times of each stack's samples, to the nanosecond: here no sample is cut by another. */
-START_TEST(what_is_read_back_has_the_same_times)
+START_TEST(times_survive_a_round_trip)
 {
 	struct profile *p = waits_profile(WAITS_OFF_CPU);
 	char *want = folded_type(p, "off-cpu", "ns");
@@ -51,7 +51,7 @@ START_TEST(what_is_read_back_has_the_same_times)
 }
 END_TEST
 
-START_TEST(nanoseconds_are_kept)
+START_TEST(nanoseconds_are_preserved)
 {
 	struct profile *p = waits_profile(WAITS_OFF_CPU);
 	for (size_t i = 0; i < p->samples.n; i++) {
@@ -83,7 +83,7 @@ START_TEST(a_part_of_the_time_is_that_part)
 }
 END_TEST
 
-START_TEST(names_are_what_annotate_asks_for)
+START_TEST(names_follow_annotate)
 {
 	struct profile *p = waits_profile(WAITS_OFF_CPU);
 	char *text = written(
@@ -94,7 +94,7 @@ START_TEST(names_are_what_annotate_asks_for)
 }
 END_TEST
 
-START_TEST(without_times_there_is_no_trace)
+START_TEST(a_trace_needs_times)
 {
 	struct profile *p = folded_profile("main;work 3\n");
 	struct err err = { 0 };
@@ -137,6 +137,6 @@ START_TEST(a_track_has_no_more_boxes_than_fit)
 }
 END_TEST
 
-UNIT_MAIN("chrome_trace_write", a_thread_is_a_track_of_boxes, what_is_read_back_has_the_same_times,
-	  nanoseconds_are_kept, a_part_of_the_time_is_that_part, names_are_what_annotate_asks_for,
-	  without_times_there_is_no_trace, a_track_has_no_more_boxes_than_fit)
+UNIT_MAIN("chrome_trace_write", a_thread_is_a_track_of_boxes, times_survive_a_round_trip,
+	  nanoseconds_are_preserved, a_part_of_the_time_is_that_part, names_follow_annotate,
+	  a_trace_needs_times, a_track_has_no_more_boxes_than_fit)

@@ -51,7 +51,7 @@ static size_t count(const char *text, const char *part)
 }
 
 /* Ten at once: eight get a track, and two none, which is reported. */
-START_TEST(more_at_once_than_tracks)
+START_TEST(more_overlap_than_tracks)
 {
 	struct world w = world_new();
 	for (int i = 0; i < TRACE_GPU_OVERLAPS + 2; i++)
@@ -115,5 +115,5 @@ START_TEST(without_devices)
 }
 END_TEST
 
-UNIT_MAIN("trace-gpu", more_at_once_than_tracks, the_shortest_are_merged, sums_have_no_place,
+UNIT_MAIN("trace-gpu", more_overlap_than_tracks, the_shortest_are_merged, sums_have_no_place,
 	  without_devices)

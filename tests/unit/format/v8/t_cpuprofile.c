@@ -56,7 +56,7 @@ static void check_witness(const char *path, const char *type, const char *unit)
 	profile_free(p);
 }
 
-START_TEST(a_known_file_says_what_python_says)
+START_TEST(a_known_file_matches_python)
 {
 	static const char path[] = "tests/golden/chrome/chrome65-simple.cpuprofile";
 	check_witness(path, "samples", "samples");
@@ -72,7 +72,7 @@ START_TEST(a_known_file_says_what_python_says)
 END_TEST
 
 /* Recorded now. */
-START_TEST(nodes_own_profiles_say_what_python_says)
+START_TEST(nodes_own_profiles_match_python)
 {
 	static const char script[] =
 		"function fib(n){return n<2?n:fib(n-1)+fib(n-2)}"
@@ -102,7 +102,7 @@ END_TEST
 #define ROOT NODE("1", "(root)", ",\"children\":[2]")
 #define TWO  NODE("2", "a", ",\"children\":[3]") "," NODE("3", "", "")
 
-START_TEST(columns_come_in_any_order)
+START_TEST(columns_have_any_order)
 {
 	static const char nodes[] = "\"nodes\":[" TWO "," ROOT "]",
 			  samples[] = "\"samples\":[2,3,2]", deltas[] = "\"timeDeltas\":[5,1,2]",
@@ -149,7 +149,7 @@ START_TEST(older_and_poorer_forms_are_read)
 }
 END_TEST
 
-START_TEST(what_leads_nowhere_is_skipped_and_counted)
+START_TEST(dangling_references_are_skipped_and_counted)
 {
 	/* A missing node; one with two parents; a duplicate. */
 	check_folded(f, "{\"nodes\":[" ROOT "," TWO "],\"samples\":[2,9]}", NULL, NULL, "a 1\n", 1);
@@ -216,7 +216,7 @@ START_TEST(a_long_chain_of_nodes_ends)
 }
 END_TEST
 
-START_TEST(content_tells_the_format)
+START_TEST(detected_by_content)
 {
 	static const struct {
 		const char *text;
@@ -241,7 +241,7 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
-UNIT_MAIN("cpuprofile", a_known_file_says_what_python_says, nodes_own_profiles_say_what_python_says,
-	  columns_come_in_any_order, older_and_poorer_forms_are_read,
-	  what_leads_nowhere_is_skipped_and_counted, nothing_to_read_is_an_error,
-	  a_file_may_be_cut_anywhere, a_long_chain_of_nodes_ends, content_tells_the_format)
+UNIT_MAIN("cpuprofile", a_known_file_matches_python, nodes_own_profiles_match_python,
+	  columns_have_any_order, older_and_poorer_forms_are_read,
+	  dangling_references_are_skipped_and_counted, nothing_to_read_is_an_error,
+	  a_file_may_be_cut_anywhere, a_long_chain_of_nodes_ends, detected_by_content)

@@ -119,7 +119,7 @@ static void is_chosen(const struct fatbin *f, uint32_t sm, const char *want)
 }
 
 /* The CUDA programming guide, "binary compatibility": code runs on the same major version with the same or a higher minor version. */
-START_TEST(what_a_device_runs)
+START_TEST(code_per_device)
 {
 	char dir[32];
 
@@ -226,7 +226,7 @@ START_TEST(sizes_that_cannot_be)
 }
 END_TEST
 
-START_TEST(what_is_none)
+START_TEST(invalid_files)
 {
 	struct fatbin *f;
 	struct err err = { 0 };
@@ -312,5 +312,5 @@ START_TEST(real_libraries)
 }
 END_TEST
 
-UNIT_MAIN("fatbin", made_by_fatbinary, in_a_program, what_a_device_runs, broken_ones_are_counted,
-	  cut_short, sizes_that_cannot_be, what_is_none, names_of_functions, real_libraries)
+UNIT_MAIN("fatbin", made_by_fatbinary, in_a_program, code_per_device, broken_ones_are_counted,
+	  cut_short, sizes_that_cannot_be, invalid_files, names_of_functions, real_libraries)

@@ -116,7 +116,7 @@ static const char full[] =
 #define CODERS "0 hw_gpu_utilization:encoder 0.08\n0 hw_gpu_utilization:decoder 0.09\n"
 #define LINK   "0 hw_gpu_link_io:receive 20480\n0 hw_gpu_link_io:transmit 10240\n"
 
-START_TEST(every_answer_in_its_unit)
+START_TEST(every_value_in_its_unit)
 {
 	struct played p;
 	play(full);
@@ -231,17 +231,18 @@ START_TEST(no_driver_and_one_that_fails)
 	gpu_call call = 0;
 	play("fail nvmlInit_v2 9\n");
 	ck_assert_int_eq(gpu_nvidia.open(&(struct gpu_source){ 0 }, &call, &s, &err), -ENODEV);
-	ck_assert_str_eq(err.text,
-			 "NVIDIA's library is here, but it cannot begin: the driver is not loaded");
+	ck_assert_str_eq(err.text, "NVIDIA's library is installed but cannot be initialized: the "
+				   "driver is not loaded");
 	end_play();
 	play("fail nvmlInit_v2 999\n");
 	ck_assert_int_eq(gpu_nvidia.open(&(struct gpu_source){ 0 }, &call, &s, &err), -EAGAIN);
-	ck_assert_str_eq(err.text, "NVIDIA's library is here, but it cannot begin: error 999");
+	ck_assert_str_eq(err.text,
+			 "NVIDIA's library is installed but cannot be initialized: error 999");
 	end_play();
 }
 END_TEST
 
-START_TEST(a_device_that_is_lost_is_not_asked_again)
+START_TEST(a_lost_device_is_not_queried_again)
 {
 	struct played p;
 	play("device 0\ndevice 1\nmetric 0 temperature 40\nmetric 1 temperature 50\nlost 1 after "
@@ -350,7 +351,7 @@ START_TEST(processes_with_memory_and_utilization)
 }
 END_TEST
 
-START_TEST(more_processes_than_there_is_room_for)
+START_TEST(more_processes_than_fit)
 {
 	struct played p;
 	play("device 0\ncrowd 0 count 1000\n");
@@ -411,7 +412,7 @@ END_TEST
 
 /* --- the thread that reads -------------------------------------------------------------------- */
 
-START_TEST(a_driver_that_hangs_holds_nobody_up)
+START_TEST(a_hanging_driver_blocks_no_caller)
 {
 	play("device 0\nmetric 0 temperature 40\nhang nvmlDeviceGetFanSpeed ms 3000 after 2\n");
 	const struct gpu_watch_opts opts = { .interval_ns = 20000000 };
@@ -446,7 +447,7 @@ START_TEST(a_driver_that_hangs_holds_nobody_up)
 }
 END_TEST
 
-START_TEST(who_stops_does_not_wait_for_a_driver)
+START_TEST(closing_does_not_wait_for_a_driver)
 {
 	play("device 0\nhang nvmlDeviceGetFanSpeed ms 4000\n");
 	const struct gpu_watch_opts opts = { .interval_ns = 20000000 };
@@ -490,7 +491,7 @@ START_TEST(a_lost_device_is_looked_for_again)
 END_TEST
 
 /* Nothing of a working second device is missing while the first one is searched for. */
-START_TEST(others_go_on_while_one_is_looked_for)
+START_TEST(others_continue_while_one_is_searched)
 {
 	play("device 0\ndevice 1\nmetric 0 temperature 40\nmetric 1 temperature 50\nlost 0 after "
 	     "1\n");
@@ -515,7 +516,7 @@ START_TEST(others_go_on_while_one_is_looked_for)
 }
 END_TEST
 
-START_TEST(a_driver_that_comes_later)
+START_TEST(a_late_driver)
 {
 	play("fail nvmlInit_v2 9\n");
 	const struct gpu_watch_opts opts = { .interval_ns = 10000000, .retry_ns = 30000000 };
@@ -539,7 +540,7 @@ static enum gpu_profiling profiling(const char *text)
 	return nvidia_profiling_parse(text, strlen(text));
 }
 
-START_TEST(who_may_profile)
+START_TEST(permission_to_profile)
 {
 	ck_assert_int_eq(profiling("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\nx: 0\n"),
 			 GPU_PROFILING_ADMIN);
@@ -554,12 +555,11 @@ START_TEST(who_may_profile)
 }
 END_TEST
 
-UNIT_MAIN("nvml", who_may_profile, every_answer_in_its_unit, nothing_is_supported,
+UNIT_MAIN("nvml", permission_to_profile, every_value_in_its_unit, nothing_is_supported,
 	  each_function_may_be_missing, no_driver_and_one_that_fails,
-	  a_device_that_is_lost_is_not_asked_again, instances_have_memory_only,
+	  a_lost_device_is_not_queried_again, instances_have_memory_only,
 	  numbers_that_cannot_be_are_left_out, counts_that_cannot_be, texts_without_an_end,
-	  processes_with_memory_and_utilization, more_processes_than_there_is_room_for,
+	  processes_with_memory_and_utilization, more_processes_than_fit,
 	  lists_that_lie_about_their_length, buffered_samples_have_their_own_times,
-	  a_driver_that_hangs_holds_nobody_up, who_stops_does_not_wait_for_a_driver,
-	  a_lost_device_is_looked_for_again, others_go_on_while_one_is_looked_for,
-	  a_driver_that_comes_later)
+	  a_hanging_driver_blocks_no_caller, closing_does_not_wait_for_a_driver,
+	  a_lost_device_is_looked_for_again, others_continue_while_one_is_searched, a_late_driver)

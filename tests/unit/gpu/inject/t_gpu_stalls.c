@@ -254,7 +254,7 @@ START_TEST(many_places)
 END_TEST
 
 /* Threads that begin to launch in the same contexts at the same time: each context is enabled once. */
-START_TEST(at_once)
+START_TEST(concurrent_samples)
 {
 	struct sampled s = { 0 };
 
@@ -529,5 +529,5 @@ START_TEST(detached)
 }
 END_TEST
 
-UNIT_MAIN("gpu-stalls", windows, context_comes_and_goes, many_places, at_once, module, late,
-	  dropped, refusals, graphs, alone, older, detached)
+UNIT_MAIN("gpu-stalls", windows, context_comes_and_goes, many_places, concurrent_samples, module,
+	  late, dropped, refusals, graphs, alone, older, detached)

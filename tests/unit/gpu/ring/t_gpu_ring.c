@@ -257,7 +257,7 @@ static void *write_names(void *arg)
 	}
 	return NULL;
 }
-START_TEST(names_at_once)
+START_TEST(concurrent_names)
 {
 	MADE m = make(&small);
 	struct ring_reader *r = reader(&m);
@@ -522,5 +522,5 @@ START_TEST(by_turns)
 }
 END_TEST
 
-UNIT_MAIN("gpu-ring", by_turns, wraps, full, writers, names, names_at_once, lies, later_version,
+UNIT_MAIN("gpu-ring", by_turns, wraps, full, writers, names, concurrent_names, lies, later_version,
 	  not_opened, hostile)

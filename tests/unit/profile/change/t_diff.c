@@ -211,14 +211,14 @@ static struct err refuse(struct made newer, double newer_s, struct made older, e
 	return err;
 }
 
-START_TEST(what_cannot_be_compared)
+START_TEST(incomparable_profiles)
 {
 	static const struct kind bytes = { "alloc", "alloc_space", "bytes", "", "", 0 };
 	struct made older = make(&cpu), newer = make(&cpu);
 	add(&older, "f", 1, cpu.period, 0);
 	add(&newer, "f", 1, cpu.period, 0);
 	struct err err = refuse(newer, 0, older, DIFF_RATE);
-	ck_assert_ptr_nonnull(strstr(err.text, "how long"));
+	ck_assert_ptr_nonnull(strstr(err.text, "no duration"));
 	older = make(&bytes);
 	newer = make(&cpu);
 	add(&older, "f", 1, 0, 0);
@@ -273,7 +273,7 @@ static void check_spread(const struct kind *k, bool with_times, double n, double
 		      "%s/%s: squares %g", k->sample_type, k->unit, s.squares);
 }
 
-START_TEST(what_a_sample_weighs)
+START_TEST(weight_of_a_sample)
 {
 	static const struct kind
 		folded = { "samples", "samples", "count", "", "", 0 },
@@ -293,7 +293,7 @@ START_TEST(what_a_sample_weighs)
 }
 END_TEST
 
-START_TEST(unknown_is_said)
+START_TEST(unknown_is_reported)
 {
 	static const struct kind us = { "off-cpu", "off-cpu", "microseconds", "", "", 0 };
 	for (int norm = 0; norm < DIFF_NORMS; norm++) {
@@ -360,7 +360,7 @@ static int false_alarms(struct rng *r, int rounds, double newer_s, double older_
 }
 
 /* Growth has half of the 5 %: 10 of 400 pairs, plus or minus √10; the tests are on the safe side of that. */
-START_TEST(chance_alone_is_no_alarm)
+START_TEST(chance_alone_gives_no_alarm)
 {
 	struct rng r = { 77 };
 	for (int norm = 0; norm < 2; norm++) {
@@ -402,5 +402,5 @@ START_TEST(recursion_counts_once)
 END_TEST
 
 UNIT_MAIN("diff", norms, the_other_way_round_is_the_same, periods_are_made_up_for,
-	  what_cannot_be_compared, an_empty_side, what_a_sample_weighs, unknown_is_said,
-	  chance_alone_is_no_alarm, a_real_change_is_found, recursion_counts_once)
+	  incomparable_profiles, an_empty_side, weight_of_a_sample, unknown_is_reported,
+	  chance_alone_gives_no_alarm, a_real_change_is_found, recursion_counts_once)

@@ -90,7 +90,7 @@ START_TEST(large_sums_are_normal)
 }
 END_TEST
 
-START_TEST(what_is_not_known_stays_unknown)
+START_TEST(unknown_values_stay_unknown)
 {
 	struct sampled whole = { 100, NAN }, part = { 10, NAN };
 	ck_assert(isnan(interval_sums(part, part, NAN, NAN, Z95).low));
@@ -263,5 +263,5 @@ START_TEST(coverage_of_weighted_sums)
 END_TEST
 
 UNIT_MAIN("interval", normal_quantiles, published_examples, tails_add_up, large_sums_are_normal,
-	  what_is_not_known_stays_unknown, coverage_of_counts, coverage_of_proportions,
+	  unknown_values_stay_unknown, coverage_of_counts, coverage_of_proportions,
 	  coverage_of_weighted_sums)

@@ -65,7 +65,7 @@ START_TEST(without_values_below_zero_it_is_a_plain_tree)
 }
 END_TEST
 
-START_TEST(the_older_side_is_what_is_below_zero)
+START_TEST(negative_values_are_the_older_side)
 {
 	for (int marked = 0; marked < 2; marked++) {
 		uint32_t type;
@@ -110,4 +110,4 @@ START_TEST(other_types_do_not_count)
 END_TEST
 
 UNIT_MAIN("signed", without_values_below_zero_it_is_a_plain_tree,
-	  the_older_side_is_what_is_below_zero, other_types_do_not_count)
+	  negative_values_are_the_older_side, other_types_do_not_count)

@@ -171,7 +171,7 @@ START_TEST(most_of_the_time)
 END_TEST
 
 /* A hundred threads that wait at once are not a hundred independent events. */
-START_TEST(waits_that_come_together)
+START_TEST(simultaneous_waits)
 {
 	enum { PERIODS = 60, RUNS = 100 };
 	struct switch_window windows[PERIODS];
@@ -227,5 +227,5 @@ START_TEST(sums_have_the_most)
 }
 END_TEST
 
-UNIT_MAIN("window_spread", short_range, long_range, most_of_the_time, waits_that_come_together,
+UNIT_MAIN("window_spread", short_range, long_range, most_of_the_time, simultaneous_waits,
 	  always_is_nearly_exact, sums_have_the_most)

@@ -188,7 +188,7 @@ START_TEST(columns_get_wider)
 }
 END_TEST
 
-START_TEST(hostile_times_are_no_trouble)
+START_TEST(hostile_times_are_harmless)
 {
 	static const int64_t odd[] = { 0,    1,        -1, INT64_MIN, INT64_MAX, INT64_MIN + 1,
 				       5000, 1ll << 62 };
@@ -246,5 +246,5 @@ START_TEST(ranges_are_exact)
 END_TEST
 
 UNIT_MAIN("heatmap", all_cells_are_the_total, a_cell_is_its_time_range, known_cells,
-	  columns_get_wider, hostile_times_are_no_trouble, nothing_is_an_empty_second,
+	  columns_get_wider, hostile_times_are_harmless, nothing_is_an_empty_second,
 	  ranges_are_exact)

@@ -138,7 +138,7 @@ static bool has_string(const struct profile *p, const char *s)
 	return strtab_find(&p->strings, s) != UINT32_MAX;
 }
 
-START_TEST(what_nothing_refers_to_is_gone)
+START_TEST(unreferenced_entries_are_removed)
 {
 	struct random_profile r = random_profile(3, SMALL);
 	bool *types = calloc(r.p->series.types.n, sizeof *types);
@@ -159,7 +159,7 @@ START_TEST(what_nothing_refers_to_is_gone)
 }
 END_TEST
 
-START_TEST(a_part_in_time_begins_there)
+START_TEST(a_time_range_starts_there)
 {
 	struct random_profile r = random_profile(4, SMALL);
 	r.p->meta.start_wall_ns = 1000000;
@@ -323,7 +323,7 @@ START_TEST(samples_are_taken_away)
 END_TEST
 
 UNIT_MAIN("select", the_tree_of_a_part_is_the_filtered_tree_of_the_whole,
-	  all_of_a_profile_is_that_profile, what_nothing_refers_to_is_gone,
-	  a_part_in_time_begins_there, threads_stay_with_any_part_but_one_in_time,
+	  all_of_a_profile_is_that_profile, unreferenced_entries_are_removed,
+	  a_time_range_starts_there, threads_stay_with_any_part_but_one_in_time,
 	  parts_of_a_partition_add_up, a_long_wait_is_cut_exactly, a_bad_expression_is_refused,
 	  samples_are_taken_away)

@@ -31,7 +31,7 @@ static int64_t naive_total(const struct stack_table *t, const int64_t *value, ui
 	return total;
 }
 
-START_TEST(totals_are_of_all_that_begins_alike)
+START_TEST(totals_cover_all_with_the_same_prefix)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct random_profile r =
@@ -64,4 +64,4 @@ START_TEST(sums_stop_at_the_ends)
 }
 END_TEST
 
-UNIT_MAIN("stack_totals", totals_are_of_all_that_begins_alike, sums_stop_at_the_ends)
+UNIT_MAIN("stack_totals", totals_cover_all_with_the_same_prefix, sums_stop_at_the_ends)

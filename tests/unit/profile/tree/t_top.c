@@ -238,7 +238,7 @@ START_TEST(callers_and_callees_have_the_function_s_total)
 }
 END_TEST
 
-START_TEST(an_unknown_function_is_told_the_nearest_name)
+START_TEST(an_unknown_function_suggests_the_nearest_name)
 {
 	struct tree *t = tree_new(), *callers = NULL, *callees = NULL;
 	struct err err = { 0 };
@@ -255,4 +255,4 @@ END_TEST
 UNIT_MAIN("top", recursion_is_counted_once, random_tables_are_what_counting_node_by_node_gives,
 	  an_empty_tree_has_an_empty_table, callers_and_callees_of_a_known_function,
 	  callers_and_callees_have_the_function_s_total,
-	  an_unknown_function_is_told_the_nearest_name)
+	  an_unknown_function_suggests_the_nearest_name)

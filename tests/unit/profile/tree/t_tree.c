@@ -408,7 +408,7 @@ START_TEST(the_difference_of_a_tree_and_itself_is_zero)
 }
 END_TEST
 
-START_TEST(a_difference_keeps_both_sides)
+START_TEST(a_difference_has_both_sides)
 {
 	for (uint64_t s = 1; s < 10; s++) {
 		struct tree *a = tree_of(s, SMALL), *b = tree_of(s + 50, SMALL);
@@ -495,7 +495,7 @@ START_TEST(siblings_are_sorted)
 }
 END_TEST
 
-START_TEST(pruning_keeps_totals_and_counts_what_went)
+START_TEST(pruning_preserves_totals_and_counts_the_rest)
 {
 	for (uint64_t s = 1; s <= SEEDS; s++) {
 		struct random_shape shape = { .n_stacks = 500, .n_samples = 3000 };
@@ -595,8 +595,8 @@ UNIT_MAIN("tree", every_option_gives_what_the_naive_way_finds,
 	  values_at_the_ends_of_their_range_do_not_overflow, totals_of_a_known_tree,
 	  many_children_are_found_again, merging_trees_in_any_order_is_the_same,
 	  a_merge_equals_the_tree_of_the_merged_profiles,
-	  the_difference_of_a_tree_and_itself_is_zero, a_difference_keeps_both_sides,
+	  the_difference_of_a_tree_and_itself_is_zero, a_difference_has_both_sides,
 	  counts_of_different_periods_meet_in_their_unit, siblings_are_sorted,
-	  pruning_keeps_totals_and_counts_what_went, a_pruned_tree_grows_again,
+	  pruning_preserves_totals_and_counts_the_rest, a_pruned_tree_grows_again,
 	  pruning_at_nothing_changes_nothing, a_known_tree_is_pruned,
 	  turning_round_twice_is_nothing)

@@ -124,7 +124,7 @@ START_TEST(directories_versions_and_clones_differ)
 }
 END_TEST
 
-START_TEST(names_binaries_and_kinds_tell_apart)
+START_TEST(names_binaries_and_kinds_differ)
 {
 	GROUPS("ab", { OLD, "f", "app", "", FRAME_NATIVE, 0 },
 	       { NEW, "f", "other", "", FRAME_NATIVE, 0 });
@@ -137,7 +137,7 @@ START_TEST(names_binaries_and_kinds_tell_apart)
 }
 END_TEST
 
-START_TEST(files_tell_functions_of_one_name_apart)
+START_TEST(files_distinguish_functions_of_one_name)
 {
 	GROUPS("abab", { OLD, "init", "app", "/b1/src/a/util.c", FRAME_NATIVE, 0 },
 	       { OLD, "init", "app", "/b1/src/b/util.c", FRAME_NATIVE, 0 },
@@ -175,7 +175,7 @@ START_TEST(files_are_part_of_names_in_scripts)
 }
 END_TEST
 
-START_TEST(major_versions_are_told_apart_if_there_are_two)
+START_TEST(major_versions_are_separate_if_both_exist)
 {
 	GROUPS("aa", { OLD, "x/j/v2.F", "", "/m/j/v2@v2.0.1/f.go", FRAME_GO, 0 },
 	       { NEW, "x/j/v3.F", "", "/m/j/v3@v3.1.0/f.go", FRAME_GO, 0 });
@@ -207,7 +207,7 @@ START_TEST(addresses_of_two_builds_are_one_function)
 }
 END_TEST
 
-START_TEST(a_side_without_names_hides_those_of_the_other)
+START_TEST(a_side_without_names_hides_those_of_the_other_one)
 {
 	GROUPS("aaaab", { OLD, "f", "app", "/x.c", FRAME_NATIVE, 60 },
 	       { OLD, "g", "app", "/x.c", FRAME_NATIVE, 40 },
@@ -339,8 +339,9 @@ START_TEST(a_function_of_many_files_ends)
 END_TEST
 
 UNIT_MAIN("tree_match", equal_functions_are_the_same, directories_versions_and_clones_differ,
-	  names_binaries_and_kinds_tell_apart, files_tell_functions_of_one_name_apart,
-	  files_are_part_of_names_in_scripts, major_versions_are_told_apart_if_there_are_two,
-	  addresses_of_two_builds_are_one_function, a_side_without_names_hides_those_of_the_other,
-	  trees_of_two_builds_overlap, builds_in_one_tree_become_one,
-	  directories_of_one_build_stay_apart, a_function_of_many_files_ends)
+	  names_binaries_and_kinds_differ, files_distinguish_functions_of_one_name,
+	  files_are_part_of_names_in_scripts, major_versions_are_separate_if_both_exist,
+	  addresses_of_two_builds_are_one_function,
+	  a_side_without_names_hides_those_of_the_other_one, trees_of_two_builds_overlap,
+	  builds_in_one_tree_become_one, directories_of_one_build_stay_apart,
+	  a_function_of_many_files_ends)

@@ -128,7 +128,7 @@ START_TEST(readings_that_are_far_apart)
 }
 END_TEST
 
-START_TEST(the_threshold_is_asked_for)
+START_TEST(the_threshold_is_an_option)
 {
 	struct world w = world_new(10);
 	for (int i = 0; i <= 10; i++)
@@ -140,7 +140,7 @@ START_TEST(the_threshold_is_asked_for)
 }
 END_TEST
 
-START_TEST(one_reading_says_nothing)
+START_TEST(one_reading_is_not_enough)
 {
 	struct world w = world_new(10);
 	struct err err = { 0 };
@@ -151,7 +151,7 @@ START_TEST(one_reading_says_nothing)
 END_TEST
 
 /* The callers of a GPU library, if the driver lists no process; and their activity while it was idle. */
-START_TEST(owners_are_those_that_called)
+START_TEST(owners_are_the_callers)
 {
 	struct world w = world_new(10);
 	for (int i = 0; i <= 10; i++)
@@ -367,7 +367,7 @@ START_TEST(readings_of_a_recording)
 }
 END_TEST
 
-UNIT_MAIN("gpu-idle", readings_that_are_far_apart, the_threshold_is_asked_for,
-	  one_reading_says_nothing, owners_are_those_that_called, records_of_a_part, windows_alone,
+UNIT_MAIN("gpu-idle", readings_that_are_far_apart, the_threshold_is_an_option,
+	  one_reading_is_not_enough, owners_are_the_callers, records_of_a_part, windows_alone,
 	  numbers_swapped, readings_alone, sums_are_not_exact, sums_of_works, sums_only,
 	  readings_of_a_recording)

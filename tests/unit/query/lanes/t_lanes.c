@@ -40,7 +40,7 @@ START_TEST(buckets_are_what_the_samples_have)
 END_TEST
 
 /* Together they equal the trees of each type, for any labels and any number of lanes. */
-START_TEST(totals_are_those_of_trees)
+START_TEST(totals_equal_those_of_trees)
 {
 	static const char *const labels[] = { "comm", "tid", "nothing", "cpu" };
 	uint32_t coarse = 0;
@@ -112,7 +112,7 @@ START_TEST(known_threads_have_known_shares)
 END_TEST
 
 /* Samples of one stack less than one and a half periods apart are one span; otherwise there is a gap. */
-START_TEST(spans_end_where_nobody_looked)
+START_TEST(spans_end_at_unobserved_time)
 {
 	struct world w;
 	world_init(&w, 1);
@@ -172,7 +172,7 @@ static void put_state(struct profile *p, uint32_t type, const char *stack, int64
 }
 
 /* In wall the stack shows that it waits for a GPU, spinning on the CPU or asleep; all of gpu-wait does; and beside cpu nothing is counted twice. */
-START_TEST(waiting_for_a_gpu_is_a_state_of_its_own)
+START_TEST(waiting_for_a_gpu_is_a_separate_state)
 {
 	struct profile *p = profile_new();
 	uint32_t wall = add_type(p, "wall", false), waits = add_type(p, "gpu-wait", false);
@@ -306,7 +306,7 @@ START_TEST(streams_have_a_span_for_each_thing_that_ran)
 }
 END_TEST
 
-START_TEST(what_is_no_time_has_no_lanes)
+START_TEST(values_without_time_have_no_lanes)
 {
 	struct world w;
 	world_init(&w, 1);
@@ -330,7 +330,7 @@ START_TEST(what_is_no_time_has_no_lanes)
 }
 END_TEST
 
-UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_are_those_of_trees,
-	  known_threads_have_known_shares, spans_end_where_nobody_looked,
-	  waiting_for_a_gpu_is_a_state_of_its_own, streams_have_a_span_for_each_thing_that_ran,
-	  what_is_no_time_has_no_lanes)
+UNIT_MAIN("lanes", buckets_are_what_the_samples_have, totals_equal_those_of_trees,
+	  known_threads_have_known_shares, spans_end_at_unobserved_time,
+	  waiting_for_a_gpu_is_a_separate_state, streams_have_a_span_for_each_thing_that_ran,
+	  values_without_time_have_no_lanes)

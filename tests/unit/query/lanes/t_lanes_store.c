@@ -161,7 +161,7 @@ static void assert_states(const struct query_lanes *l, const char *comm,
 }
 
 /* For a thread with one activity or several, with states from stacks or from a filter. */
-START_TEST(windows_tell_states_apart)
+START_TEST(windows_distinguish_states)
 {
 	static const struct {
 		const char *comm, *stacks[2];
@@ -213,7 +213,7 @@ START_TEST(windows_tell_states_apart)
 END_TEST
 
 /* The last minutes of a store have samples with exact times, and threads. */
-START_TEST(what_is_new_in_a_store_is_exact)
+START_TEST(new_data_in_a_store_is_exact)
 {
 	struct store_world sw;
 	struct world w;
@@ -241,7 +241,7 @@ START_TEST(what_is_new_in_a_store_is_exact)
 END_TEST
 
 /* Each day has stacks of its own. */
-START_TEST(a_span_goes_on_over_midnight)
+START_TEST(a_span_continues_over_midnight)
 {
 	const int64_t midnight_ns = 20001 * DAY_NS, tick_ns = SECOND_NS / 10;
 	struct store_world sw;
@@ -273,4 +273,4 @@ START_TEST(a_span_goes_on_over_midnight)
 END_TEST
 
 UNIT_MAIN("lanes_store", a_day_of_many_series_stays_small, lanes_are_the_same_with_little_memory,
-	  windows_tell_states_apart, what_is_new_in_a_store_is_exact, a_span_goes_on_over_midnight)
+	  windows_distinguish_states, new_data_in_a_store_is_exact, a_span_continues_over_midnight)

@@ -13,8 +13,8 @@
 static const struct {
 	const char *text, *words;
 } refused[] = {
-	{ "", "there is no statement" },
-	{ " ; -- nothing\n /* at all */ ;", "there is no statement" },
+	{ "", "empty statement" },
+	{ " ; -- nothing\n /* at all */ ;", "empty statement" },
 	{ "INSERT INTO samples VALUES (1)", "column 1: only SELECT" },
 	{ "UPDATE samples SET value = 1", "column 1: only SELECT" },
 	{ "DELETE FROM samples", "only SELECT" },
@@ -306,7 +306,7 @@ START_TEST(other_ends)
 END_TEST
 
 /* A connection works normally after a failed statement, and after a limit. */
-START_TEST(goes_on_after_failures)
+START_TEST(continues_after_failures)
 {
 	struct own *o = own_new(20000, 1);
 	struct guard_limits limits = { .time_ns = 100000000 };
@@ -354,7 +354,7 @@ static char *sqlite_says(sqlite3 *db, const char *text)
 	return out;
 }
 
-START_TEST(text_functions_are_those_of_sqlite)
+START_TEST(text_functions_equal_those_of_sqlite)
 {
 	static const char *const forms[] = {
 		"instr('%s', '%s')",
@@ -423,5 +423,5 @@ START_TEST(text_functions_are_those_of_sqlite)
 END_TEST
 
 UNIT_MAIN("sql_limits", refusals, allowed_forms, bombs_that_run, functions_that_could_take_long,
-	  bombs_that_are_prepared, long_texts, other_ends, goes_on_after_failures,
-	  text_functions_are_those_of_sqlite)
+	  bombs_that_are_prepared, long_texts, other_ends, continues_after_failures,
+	  text_functions_equal_those_of_sqlite)

@@ -253,7 +253,7 @@ static void check_steps(const struct metric_steps_opts *o, const struct metric_p
 	}
 }
 
-START_TEST(steps_are_those_of_a_slow_way)
+START_TEST(steps_equal_a_slow_implementation)
 {
 	struct rng r = { 11 };
 	for (int round = 0; round < 400; round++) {
@@ -293,7 +293,7 @@ START_TEST(a_counter_that_starts_again_loses_nothing)
 }
 END_TEST
 
-START_TEST(what_is_no_number_or_no_later_is_passed_over)
+START_TEST(invalid_or_earlier_points_are_skipped)
 {
 	const struct metric_point p[] = { { 0, 1 },     { 10, NAN }, { 20, 3 },
 					  { 20, 1000 }, { 5, 1000 }, { 30, 5 } };
@@ -308,5 +308,5 @@ START_TEST(what_is_no_number_or_no_later_is_passed_over)
 END_TEST
 
 UNIT_MAIN("metric", points_come_back, times_at_both_ends_come_back, even_and_still_is_two_bits,
-	  known_bytes, damage_is_seen_or_bounded, steps_are_those_of_a_slow_way,
-	  a_counter_that_starts_again_loses_nothing, what_is_no_number_or_no_later_is_passed_over)
+	  known_bytes, damage_is_seen_or_bounded, steps_equal_a_slow_implementation,
+	  a_counter_that_starts_again_loses_nothing, invalid_or_earlier_points_are_skipped)

@@ -309,7 +309,7 @@ START_TEST(blocks_come_back)
 }
 END_TEST
 
-START_TEST(every_sample_is_there_as_it_was)
+START_TEST(every_sample_is_there_unchanged)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		struct world w;
@@ -500,6 +500,6 @@ START_TEST(a_short_disk_takes_them_first)
 }
 END_TEST
 
-UNIT_MAIN("hot", blocks_come_back, every_sample_is_there_as_it_was,
+UNIT_MAIN("hot", blocks_come_back, every_sample_is_there_unchanged,
 	  a_copy_of_any_moment_is_complete, old_hours_go_and_pinned_ones_stay,
 	  a_view_stays_the_same, damage_is_set_aside, a_short_disk_takes_them_first)

@@ -236,7 +236,7 @@ static int compare(void *ctx, uint64_t seq, int64_t received_ns, const struct cu
 	return 0;
 }
 
-START_TEST(what_comes_out_went_in)
+START_TEST(output_equals_input)
 {
 	for (uint64_t seed = 1; seed < 20; seed++) {
 		struct rng rng = { seed };
@@ -265,7 +265,7 @@ static int count_damaged(void *ctx, uint64_t seq, int64_t received_ns, const str
 	return 0;
 }
 
-START_TEST(damage_is_told_apart)
+START_TEST(kinds_of_damage_are_distinguished)
 {
 	struct place pl = place_new();
 	uint64_t seq;
@@ -289,4 +289,4 @@ START_TEST(damage_is_told_apart)
 END_TEST
 
 UNIT_MAIN("inbox", each_number_once_in_any_order, a_group_is_all_or_nothing, purged_in_slices,
-	  purged_it_is_small_again, what_comes_out_went_in, damage_is_told_apart)
+	  purged_it_is_small_again, output_equals_input, kinds_of_damage_are_distinguished)

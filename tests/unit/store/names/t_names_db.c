@@ -81,7 +81,7 @@ START_TEST(names_come_back)
 END_TEST
 
 /* Everything at the same time: chunks are split many times. */
-START_TEST(many_at_once)
+START_TEST(many_together)
 {
 	char *dir = directory();
 	struct given(*model)[OFFSETS] = xcalloc(MAPPINGS, sizeof *model);
@@ -106,7 +106,7 @@ END_TEST
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* Mappings of the same name are the same only if their hash is. */
-START_TEST(files_are_told_apart)
+START_TEST(files_are_distinguished)
 {
 	char *dir = directory();
 	struct names_db *db = open_db(dir, false);
@@ -259,7 +259,7 @@ START_TEST(chunks_from_elsewhere)
 END_TEST
 
 /* What is compressed without a chunk in between is the same, byte by byte. */
-START_TEST(lists_are_packed_as_chunks_are)
+START_TEST(lists_are_encoded_like_chunks)
 {
 	struct profile *p = profile_new();
 	struct names_packer with = { 0 }, without = { 0 };
@@ -298,5 +298,5 @@ START_TEST(lists_are_packed_as_chunks_are)
 }
 END_TEST
 
-UNIT_MAIN("names_db", names_come_back, many_at_once, files_are_told_apart, unused_mappings_go,
-	  damaged_names_are_none, chunks_from_elsewhere, lists_are_packed_as_chunks_are)
+UNIT_MAIN("names_db", names_come_back, many_together, files_are_distinguished, unused_mappings_go,
+	  damaged_names_are_none, chunks_from_elsewhere, lists_are_encoded_like_chunks)

@@ -84,7 +84,7 @@ static void answers(bool weighted)
 	world_done(&w);
 }
 
-START_TEST(answers_stay_whatever_becomes_of_blocks)
+START_TEST(results_do_not_depend_on_blocks)
 {
 	answers(false);
 	answers(true);
@@ -131,7 +131,7 @@ START_TEST(a_reader_follows_a_writer)
 }
 END_TEST
 
-START_TEST(what_is_read_together_is_of_one_moment)
+START_TEST(one_read_is_one_snapshot)
 {
 	struct world w, r;
 	struct err err = { 0 };
@@ -239,7 +239,7 @@ static int add_many_rows(struct world *w, struct err *err)
 	return rc;
 }
 
-START_TEST(what_found_no_room_can_be_added_later)
+START_TEST(rejected_rows_can_be_added_later)
 {
 	struct err err = { 0 };
 	struct world w;
@@ -358,7 +358,7 @@ static uint64_t kill_some_time(struct world *w, struct rng *rng)
 	return last;
 }
 
-START_TEST(a_killed_writer_leaves_what_it_acknowledged_once)
+START_TEST(a_killed_writer_leaves_acknowledged_data_once)
 {
 	struct rng rng = { 4711 };
 	struct part_info info;
@@ -412,7 +412,7 @@ START_TEST(another_process_reads_while_one_writes)
 }
 END_TEST
 
-UNIT_MAIN("part", answers_stay_whatever_becomes_of_blocks, a_reader_follows_a_writer,
-	  what_is_read_together_is_of_one_moment, a_block_that_was_merged_is_not_damaged,
-	  without_detail_whole_blocks_are_left, what_found_no_room_can_be_added_later,
-	  a_killed_writer_leaves_what_it_acknowledged_once, another_process_reads_while_one_writes)
+UNIT_MAIN("part", results_do_not_depend_on_blocks, a_reader_follows_a_writer,
+	  one_read_is_one_snapshot, a_block_that_was_merged_is_not_damaged,
+	  without_detail_whole_blocks_are_left, rejected_rows_can_be_added_later,
+	  a_killed_writer_leaves_acknowledged_data_once, another_process_reads_while_one_writes)

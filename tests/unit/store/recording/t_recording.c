@@ -265,7 +265,7 @@ START_TEST(an_aborted_recording_leaves_nothing)
 }
 END_TEST
 
-START_TEST(what_is_no_file_is_refused)
+START_TEST(invalid_files_are_refused)
 {
 	struct recorder *rec;
 	struct err err = { 0 };
@@ -606,7 +606,7 @@ END_TEST
 UNIT_MAIN("recording", readings_come_back, readings_have_an_end, everything_comes_back,
 	  extreme_samples_come_back, large_tables_come_back, an_empty_profile_comes_back,
 	  the_same_profile_is_the_same_file, every_commit_can_be_read,
-	  an_aborted_recording_leaves_nothing, what_is_no_file_is_refused,
+	  an_aborted_recording_leaves_nothing, invalid_files_are_refused,
 	  dropped_samples_are_in_the_file_and_come_back, a_recording_without_a_name_leaves_no_file,
 	  sqlite_finds_no_fault, it_opens_however_it_comes,
 	  it_opens_in_a_directory_that_is_read_only, a_reader_in_the_way_loses_nothing,

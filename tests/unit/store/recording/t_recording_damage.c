@@ -411,7 +411,7 @@ START_TEST(odd_rows_are_left_out)
 END_TEST
 
 /* Of the same file: without a table's chunk, and without one of samples. */
-START_TEST(what_depends_on_a_missing_chunk_is_left_out)
+START_TEST(dependents_of_a_missing_chunk_are_dropped)
 {
 	char dir[32], path[64], sql[100];
 	struct good g;
@@ -438,4 +438,4 @@ END_TEST
 UNIT_MAIN("recording_damage", a_file_cut_at_any_page_opens_up_to_there, flipped_bits_are_found,
 	  random_damage_is_found, a_killed_writer_leaves_all_it_had_committed,
 	  old_logs_are_not_taken_for_ours, another_schema_is_refused, a_newer_version_is_refused,
-	  odd_rows_are_left_out, what_depends_on_a_missing_chunk_is_left_out)
+	  odd_rows_are_left_out, dependents_of_a_missing_chunk_are_dropped)

@@ -100,7 +100,7 @@ static void make(const char *path)
 	db_close(db);
 }
 
-START_TEST(what_was_written_is_there)
+START_TEST(written_data_is_there)
 {
 	const struct db_opts *const ways[] = { &writing, &reading, &foreign };
 	struct place p;
@@ -202,7 +202,7 @@ START_TEST(other_files_are_left_alone)
 
 	place_init(&p);
 	plain_sql(p.path, "CREATE TABLE somebody(elses)");
-	left_alone(p.path, "is not the file it should be");
+	left_alone(p.path, "is a different kind of file");
 	ck_assert_int_eq(unlink(p.path), 0);
 	f = fopen(p.path, "w");
 	fputs("these are words, and more of them than a header of a file of SQLite has bytes, "
@@ -290,7 +290,7 @@ START_TEST(an_older_version_is_brought_up_to_date)
 END_TEST
 
 /* All of it or nothing: the file stays unchanged, and opens once the obstacle is gone. */
-START_TEST(one_that_cannot_be_taken_over_is_left_as_it_is)
+START_TEST(an_incompatible_one_is_unchanged)
 {
 	static const struct {
 		const struct db_migration *migrations;
@@ -340,7 +340,7 @@ START_TEST(a_newer_version_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_not_there_is_not_made_by_reading)
+START_TEST(reading_creates_no_files)
 {
 	struct place p;
 
@@ -384,7 +384,7 @@ START_TEST(a_foreign_file_is_read_alone)
 }
 END_TEST
 
-START_TEST(a_full_disk_is_said_to_be_full)
+START_TEST(a_full_disk_is_reported_as_full)
 {
 	struct place p;
 	struct err err = { 0 };
@@ -511,7 +511,7 @@ START_TEST(free_pages_are_given_back)
 }
 END_TEST
 
-START_TEST(a_statement_comes_without_what_was_bound)
+START_TEST(a_statement_has_no_old_bindings)
 {
 	static const char sql[] = "SELECT ?1 IS NULL";
 	struct place p;
@@ -572,11 +572,10 @@ START_TEST(a_connection_takes_few_pages)
 }
 END_TEST
 
-UNIT_MAIN("db", what_was_written_is_there, any_name_is_a_name, other_schemas_are_refused,
+UNIT_MAIN("db", written_data_is_there, any_name_is_a_name, other_schemas_are_refused,
 	  other_files_are_left_alone, a_newer_version_is_refused,
-	  an_older_version_is_brought_up_to_date, one_that_cannot_be_taken_over_is_left_as_it_is,
-	  what_is_not_there_is_not_made_by_reading, a_foreign_file_is_read_alone,
-	  a_full_disk_is_said_to_be_full, another_writer_is_waited_for_and_named,
-	  several_make_one_file, a_finished_file_stands_alone, free_pages_are_given_back,
-	  a_statement_comes_without_what_was_bound, a_file_is_known_by_its_head,
-	  a_connection_takes_few_pages)
+	  an_older_version_is_brought_up_to_date, an_incompatible_one_is_unchanged,
+	  reading_creates_no_files, a_foreign_file_is_read_alone, a_full_disk_is_reported_as_full,
+	  another_writer_is_waited_for_and_named, several_make_one_file,
+	  a_finished_file_stands_alone, free_pages_are_given_back, a_statement_has_no_old_bindings,
+	  a_file_is_known_by_its_head, a_connection_takes_few_pages)

@@ -119,7 +119,7 @@ START_TEST(golden_files)
 }
 END_TEST
 
-START_TEST(known_answers)
+START_TEST(known_results)
 {
 	struct symbol_line lines[MAX_CHAIN];
 	struct program p;
@@ -373,4 +373,4 @@ START_TEST(damaged)
 }
 END_TEST
 
-UNIT_MAIN("dwarf", golden_files, known_answers, gcc, clang_14, clang_19, elsewhere, damaged)
+UNIT_MAIN("dwarf", golden_files, known_results, gcc, clang_14, clang_19, elsewhere, damaged)

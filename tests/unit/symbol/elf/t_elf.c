@@ -244,7 +244,7 @@ START_TEST(agrees_with_symbolizers)
 }
 END_TEST
 
-START_TEST(known_answers)
+START_TEST(known_functions)
 {
 	struct symbol sym;
 	int fd = file_open(ELF_DIR "basic-cpp-no-fp-with-debuginfo");
@@ -327,5 +327,5 @@ START_TEST(own_build_id)
 }
 END_TEST
 
-UNIT_MAIN("elf", known_answers, agrees_with_readelf, stubs_agree_with_objdump,
+UNIT_MAIN("elf", known_functions, agrees_with_readelf, stubs_agree_with_objdump,
 	  agrees_with_symbolizers, build_ids, notes_by_name, own_build_id)
