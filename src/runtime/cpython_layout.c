@@ -289,13 +289,13 @@ int cpython_layout_said(const uint64_t said[CPYTHON_SAID_WORDS], struct cpython_
 			       minor);
 	const struct said_index *index = index_of(s.layout.version, &s.is_known);
 	if (!index)
-		return err_set(err, ENOTSUP, "CPython 3.%u does not describe itself", minor);
+		return err_set(err, ENOTSUP, "CPython 3.%u has no description of its structures",
+			       minor);
 	if (!take_threads(said, index, &s) || !take_frame(said, index, &s.layout) ||
 	    !take_code(said, index, &s.layout) || !take_objects(said, index, &s.layout))
-		return err_set(
-			err, ENOTSUP,
-			"CPython 3.%u is not known: what it says of its structures cannot be",
-			minor);
+		return err_set(err, ENOTSUP,
+			       "CPython 3.%u is not known: its structure offsets are invalid",
+			       minor);
 	if (s.layout.version >= V(3, 14))
 		s.layout.flags |= CPYTHON_TAGGED;
 	*out = s;
