@@ -40,6 +40,18 @@ static const unsigned char traits[FRAME_KINDS] = {
 	[FRAME_REST] = NAME_AS_IS,
 };
 
+enum frame_kind identity_language(enum frame_kind kind, const char *file, size_t len)
+{
+	static const char go[] = ".go", java[] = ".java";
+	if (kind != FRAME_NATIVE && kind != FRAME_JIT)
+		return kind;
+	if (len > strlen(go) && memcmp(file + len - strlen(go), go, strlen(go)) == 0)
+		return FRAME_GO;
+	if (len > strlen(java) && memcmp(file + len - strlen(java), java, strlen(java)) == 0)
+		return FRAME_JAVA;
+	return kind;
+}
+
 bool identity_is_unique(enum frame_kind kind)
 {
 	return traits[kind] & NAME_UNIQUE;

@@ -16,10 +16,14 @@
 
 struct buf;
 
+/* The language that a function's name is in: that of its source file, if it is native code ("x.go"),
+ * else its kind. */
+enum frame_kind identity_language(enum frame_kind kind, const char *file, size_t len);
+
 /* Each appends the text without its build-dependent parts to out and returns true, or returns false
  * if it lacks one (out is then untouched). Never appends an empty text. */
 
-/* A function's name, of this kind of frame. */
+/* A function's name, of this language. */
 bool identity_name(enum frame_kind kind, const char *s, size_t len, struct buf *out);
 /* The name of code made at run time, as a perf map or jitdump has it, without what only says how
  * far it is optimized: V8's marks ("JS:*'render" for "JS:render") and compilers ("-liftoff"), and

@@ -66,14 +66,14 @@ static size_t likeness(struct matcher *x, uint32_t newer, uint32_t older)
 
 /* --- members of a group that are told apart --- */
 
-static uint32_t part_of(struct matcher *x, const struct tree_func *f)
+static uint32_t part_of(struct matcher *x, const struct tree_func *f, enum frame_kind language)
 {
 	size_t n;
 	const struct strtab *s = &x->names->strings;
-	if (!identity_is_unique(f->kind))
+	if (!identity_is_unique(language))
 		return matcher_file(x, f->file);
 	const char *major = identity_major(strtab_get(s, f->name), strtab_len(s, f->name), &n);
-	return f->kind == FRAME_GO ? strtab_putn(&x->names->strings, major, n) : 0;
+	return language == FRAME_GO ? strtab_putn(&x->names->strings, major, n) : 0;
 }
 
 static int member_cmp(const void *a, const void *b)
@@ -89,8 +89,8 @@ void classes_make(struct matcher *x, const struct match_group *g, struct classes
 	vec_clear(&c->members);
 	vec_clear(&c->v);
 	for (uint32_t i = g->first; i != TREE_NONE; i = x->next[i])
-		vec_push(&c->members,
-			 (struct match_member){ part_of(x, &x->names->funcs.v[i]), i });
+		vec_push(&c->members, (struct match_member){
+					      part_of(x, &x->names->funcs.v[i], g->language), i });
 	qsort(c->members.v, c->members.n, sizeof *c->members.v, member_cmp);
 	for (uint32_t i = 0; i < c->members.n; i++) {
 		struct match_member m = c->members.v[i];
@@ -241,7 +241,7 @@ static void each_rename(struct matcher *x, struct classes *c, bool joins)
 static void link_within(struct matcher *x, const struct match_group *g, struct classes *c,
 			bool joins)
 {
-	if (identity_is_unique(g->kind) || c->v.n > MATCH_MAX_PAIRS / c->v.n)
+	if (identity_is_unique(g->language) || c->v.n > MATCH_MAX_PAIRS / c->v.n)
 		return;
 	if (joins && c->v.n == 2 && !c->v.v[0].part)
 		join_classes(c, 0, 1);
@@ -274,13 +274,13 @@ void classes_join_sides(struct matcher *x, const struct match_group *g, struct c
 {
 	uint32_t newer = only_class(c, NEWER), older = only_class(c, OLDER);
 	bool is_pair = newer != UINT32_MAX && older != UINT32_MAX;
-	if (!identity_is_unique(g->kind) && (has_no_parts(c, NEWER) || has_no_parts(c, OLDER)))
+	if (!identity_is_unique(g->language) && (has_no_parts(c, NEWER) || has_no_parts(c, OLDER)))
 		for (uint32_t i = 1; i < c->v.n; i++)
 			join_classes(c, 0, i);
-	else if (is_pair && !identity_is_of_file(g->kind) &&
-		 (c->v.n == 2 || identity_is_unique(g->kind)))
+	else if (is_pair && !identity_is_of_file(g->language) &&
+		 (c->v.n == 2 || identity_is_unique(g->language)))
 		join_classes(c, newer, older);
-	else if (!identity_is_unique(g->kind) && c->v.n <= MATCH_MAX_PAIRS / c->v.n)
+	else if (!identity_is_unique(g->language) && c->v.n <= MATCH_MAX_PAIRS / c->v.n)
 		while (join_most_alike(x, c))
 			;
 }

@@ -14,8 +14,9 @@ enum { NEWER = 1, OLDER = 2, BOTH = NEWER | OLDER };
 struct match_group {
 	uint32_t name, binary; /* strings, without what a build adds */
 	uint8_t kind;
-	bool has_lone;  /* a member is on one side only */
-	uint32_t first; /* member; the others follow in matcher.next */
+	uint8_t language; /* enum frame_kind; of a member with a source file */
+	bool has_lone;    /* a member is on one side only */
+	uint32_t first;   /* member; the others follow in matcher.next */
 	uint32_t n;
 };
 /* Functions of a binary that have no names. */

@@ -84,11 +84,17 @@ uint32_t matcher_file(struct matcher *x, uint32_t id)
 	return id ? cached_key(x, &x->file_keys, identity_file, id) : 0;
 }
 
-static uint32_t name_key(struct matcher *x, const struct tree_func *f)
+static enum frame_kind language_of(const struct matcher *x, const struct tree_func *f)
+{
+	const struct strtab *s = &x->names->strings;
+	return identity_language(f->kind, strtab_get(s, f->file), strtab_len(s, f->file));
+}
+
+static uint32_t name_key(struct matcher *x, const struct tree_func *f, enum frame_kind language)
 {
 	const struct strtab *s = &x->names->strings;
 	buf_clear(&x->text);
-	if (!identity_name(f->kind, strtab_get(s, f->name), strtab_len(s, f->name), &x->text))
+	if (!identity_name(language, strtab_get(s, f->name), strtab_len(s, f->name), &x->text))
 		return f->name;
 	return put_text(x);
 }
@@ -117,9 +123,11 @@ static bool is_group(const void *ctx, uint32_t id)
 static void add_to_group(struct matcher *x, uint32_t func)
 {
 	const struct tree_func *f = &x->names->funcs.v[func];
-	struct match_group g = { .name = name_key(x, f),
+	enum frame_kind language = language_of(x, f);
+	struct match_group g = { .name = name_key(x, f, language),
 				 .binary = matcher_binary(x, f->binary),
 				 .kind = f->kind,
+				 .language = f->kind,
 				 .first = TREE_NONE };
 	struct group_key key = { x, &g };
 	uint32_t fresh = x->groups.n;
@@ -130,6 +138,7 @@ static void add_to_group(struct matcher *x, uint32_t func)
 	struct match_group *to = &x->groups.v[id];
 	x->next[func] = to->first;
 	x->group_of[func] = id;
+	to->language = language != f->kind ? language : to->language;
 	to->first = func;
 	to->n++;
 	to->has_lone |= x->sides[func] != BOTH;

@@ -184,6 +184,25 @@ START_TEST(major_versions_are_separate_if_both_exist)
 }
 END_TEST
 
+/* Go and Java in recordings and pprof files: native code and code made at run time, whose source file
+ * tells the language. */
+START_TEST(source_files_tell_the_language)
+{
+	GROUPS("aa", { OLD, "x/j/v2.(*D).F", "app", "/m/j/v2@v2.0.1/f.go", FRAME_NATIVE, 0 },
+	       { NEW, "x/j/v3.(*D).F", "app", "/m/j/v3@v3.1.0/g.go", FRAME_NATIVE, 0 });
+	GROUPS("ab", { OLD, "x/j/v2.F", "app", "/m/j.c", FRAME_NATIVE, 0 },
+	       { NEW, "x/j/v3.F", "app", "/m/j.c", FRAME_NATIVE, 0 });
+	GROUPS("ab", { OLD, "main.main.func1.2", "app", "/m/m.go", FRAME_NATIVE, 0 },
+	       { NEW, "main.main.func1.3", "app", "/m/m.go", FRAME_NATIVE, 0 });
+	GROUPS("aa", { OLD, "main.run", "app", "", FRAME_NATIVE, 0 },
+	       { NEW, "main.run", "app", "/m/m.go", FRAME_NATIVE, 0 });
+	GROUPS("aa", { OLD, "main.M[go.shape.int_0]", "app", "/m/m.go", FRAME_NATIVE, 0 },
+	       { NEW, "main.M[go.shape.int]", "app", "/m/m.go", FRAME_NATIVE, 0 });
+	GROUPS("aa", { OLD, "Job$$Lambda$14/0x0000000800c8d440.run", "", "Job.java", FRAME_JIT, 0 },
+	       { NEW, "Job$$Lambda$15/0x0000000800c8d888.run", "", "Job.java", FRAME_JIT, 0 });
+}
+END_TEST
+
 START_TEST(addresses_of_two_builds_are_one_function)
 {
 	static const struct made_func f[] = {
@@ -341,7 +360,7 @@ END_TEST
 UNIT_MAIN("tree_match", equal_functions_are_the_same, directories_versions_and_clones_differ,
 	  names_binaries_and_kinds_differ, files_distinguish_functions_of_one_name,
 	  files_are_part_of_names_in_scripts, major_versions_are_separate_if_both_exist,
-	  addresses_of_two_builds_are_one_function,
+	  source_files_tell_the_language, addresses_of_two_builds_are_one_function,
 	  a_side_without_names_hides_those_of_the_other_one, trees_of_two_builds_overlap,
 	  builds_in_one_tree_become_one, directories_of_one_build_stay_apart,
 	  a_function_of_many_files_ends)
