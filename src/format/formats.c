@@ -16,6 +16,7 @@
 #include "format/pprof/pprof.h"
 #include "format/python/python.h"
 #include "format/recording/cresset.h"
+#include "format/refused/refused.h"
 #include "format/speedscope/speedscope.h"
 #include "format/table/table.h"
 #include "format/trace/chrome_trace.h"
@@ -110,6 +111,11 @@ static int format_detect(struct input *in, const struct format **out, struct err
 	int rc = input_peek(in, &head, &len, err);
 	if (rc)
 		return rc;
+	const struct refused *refused = refused_find(head, len);
+	if (refused) {
+		err_set(err, EBADMSG, "%s is %s, which is not read", input_name(in), refused->name);
+		return err_hint(err, "%s", refused->hint);
+	}
 	for (const struct format *const *f = formats; *f; f++) {
 		if ((*f)->read && (*f)->detect && (*f)->detect(head, len)) {
 			*out = *f;
