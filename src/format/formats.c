@@ -17,10 +17,12 @@
 #include "format/pprof/pprof.h"
 #include "format/python/python.h"
 #include "format/recording/cresset.h"
+#include "format/refused/refused.h"
 #include "format/speedscope/speedscope.h"
 #include "format/table/table.h"
 #include "format/trace/chrome_trace.h"
 #include "format/v8/v8.h"
+#include "format/valgrind/valgrind.h"
 #include "profile/sink.h"
 
 #include <errno.h>
@@ -29,31 +31,13 @@
 /* Detection tries in this order: formats whose first bytes are unmistakable first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_cresset,
-	&format_perf_data,
-	&format_python_binary,
-	&format_callgrind,
-	&format_otlp,
-	&format_pprof,
-	&format_speedscope,
-	&format_chrome_trace,
-	&format_cpuprofile,
-	&format_heapprofile,
-	&format_gperf_cpu,
-	&format_gperf_text,
-	&format_heaptrack,
-	&format_bpftrace,
-	&format_firefox,
-	&format_python_jsonl,
-	&format_python_text,
-	&format_perf_script,
-	&format_folded,
-	&format_svg,
-	&format_html,
-	&format_text,
-	&format_json,
-	&format_csv,
-	NULL,
+	&format_cresset,      &format_perf_data,  &format_python_binary, &format_austin_binary,
+	&format_callgrind,    &format_otlp,       &format_pprof,         &format_speedscope,
+	&format_chrome_trace, &format_cpuprofile, &format_heapprofile,   &format_gperf_cpu,
+	&format_gperf_text,   &format_heaptrack,  &format_bpftrace,      &format_massif,
+	&format_dhat,         &format_firefox,    &format_python_jsonl,  &format_python_text,
+	&format_perf_script,  &format_folded,     &format_svg,           &format_html,
+	&format_text,         &format_json,       &format_csv,           NULL,
 };
 
 const struct format *format_by_name(const char *name)
@@ -126,6 +110,11 @@ static int format_detect(struct input *in, const struct format **out, struct err
 	int rc = input_peek(in, &head, &len, err);
 	if (rc)
 		return rc;
+	const struct refused *refused = refused_find(head, len);
+	if (refused) {
+		err_set(err, EBADMSG, "%s is %s, which is not read", input_name(in), refused->name);
+		return err_hint(err, "%s", refused->hint);
+	}
 	for (const struct format *const *f = formats; *f; f++) {
 		if ((*f)->read && (*f)->detect && (*f)->detect(head, len)) {
 			*out = *f;

@@ -30,7 +30,9 @@
  *
  * --- python_jsonl.c: profiling.sampling --jsonl: an object per line, of a type: meta,
  * string_table, frame_table, agg (self and cumulative samples of each frame), end. There are no
- * stacks. */
+ * stacks.
+ *
+ * --- austin_binary.c: austin -b; the file is described there. */
 #ifndef CRESSET_FORMAT_PYTHON_PYTHON_H
 #define CRESSET_FORMAT_PYTHON_PYTHON_H
 
@@ -45,5 +47,6 @@ enum {
 };
 
 extern const struct format format_python_text, format_python_binary, format_python_jsonl;
+extern const struct format format_austin_binary;
 
 #endif
