@@ -5,6 +5,7 @@
 . tests/live/lib_python.sh
 . tests/live/lib_always.sh
 needs_recording
+chmod 755 "$tmp" # the store process is not root
 
 interpreters >"$tmp/interpreters"
 read -r version build path < <(awk '{ split($1, v, ".") } v[2] >= 13 && $2 == "shared"' "$tmp/interpreters" | tail -1)

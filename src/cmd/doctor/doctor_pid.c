@@ -31,8 +31,48 @@ static enum check_state state_of(const struct inspected *o)
 	return walkable && named ? CHECK_OK : CHECK_LIMITED;
 }
 
-static const char jit_remedy[] = "start it so that it writes one: node --perf-basic-prof, java "
-				 "-XX:+DumpPerfMapAtExit …";
+/* What a run-time system can do for the names and stacks of its code: while it runs, if anything,
+ * and when it is started anew. Found by a file that it maps. */
+static const struct jit_advice {
+	const char *file;            /* how the file's name begins */
+	const char *before, *behind; /* the process id comes between, if there is `behind` */
+} jit_advice[] = {
+	{ "libjvm.so", "now: jcmd ",
+	  " Compiler.perfmap; whole stacks need java -XX:+PreserveFramePointer" },
+	{ "beam.smp", "start it with erl +JPperf true: names, and frame pointers", NULL },
+	{ "node", "start it with node --perf-basic-prof --interpreted-frames-native-stack", NULL },
+	{ "libnode.so", "start it with node --perf-basic-prof --interpreted-frames-native-stack",
+	  NULL },
+	{ "libcoreclr.so", "start it with DOTNET_PerfMapEnabled=1", NULL },
+	{ "php", "start it with -d opcache.jit_debug=0x10", NULL },
+	{ "libphp", "start it with -d opcache.jit_debug=0x10", NULL },
+	{ "ruby", "start it with ruby --yjit-perf", NULL },
+	{ "libruby", "start it with ruby --yjit-perf", NULL },
+};
+static const struct jit_advice any_jit_advice = { NULL, "start it so that it writes one, if it can",
+						  NULL };
+
+static const struct jit_advice *jit_advice_for(const struct inspection *in)
+{
+	for (size_t i = 0; i < in->files.n; i++) {
+		const char *slash = strrchr(in->files.v[i].path, '/');
+		const char *name = slash ? slash + 1 : in->files.v[i].path;
+
+		for (size_t k = 0; k < sizeof jit_advice / sizeof *jit_advice; k++)
+			if (strncmp(name, jit_advice[k].file, strlen(jit_advice[k].file)) == 0)
+				return &jit_advice[k];
+	}
+	return &any_jit_advice;
+}
+
+static void add_jit_remedy(struct buf *b, uint32_t pid, const struct inspection *in)
+{
+	const struct jit_advice *a = jit_advice_for(in);
+
+	buf_adds(b, a->before);
+	if (a->behind)
+		buf_addf(b, "%" PRIu32 "%s", pid, a->behind);
+}
 
 /* --- text ------------------------------------------------------------------------------------- */
 
@@ -104,7 +144,8 @@ static void add_file(struct buf *b, const struct term *term, const struct inspec
 	buf_addc(b, '\n');
 }
 
-static void add_jit(struct buf *b, const struct term *term, const struct inspection *in)
+static void add_jit(struct buf *b, const struct term *term, uint32_t pid,
+		    const struct inspection *in)
 {
 	if (!in->jit_bytes)
 		return;
@@ -116,7 +157,7 @@ static void add_jit(struct buf *b, const struct term *term, const struct inspect
 	buf_addf(b, "%s%s", in->has_perf_map ? "" : "no ", in->perf_map);
 	if (!in->has_perf_map) {
 		add_field(b, "better");
-		buf_adds(b, jit_remedy);
+		add_jit_remedy(b, pid, in);
 	}
 	buf_addc(b, '\n');
 }
@@ -220,7 +261,7 @@ static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 	buf_adds(b, in->is_32bit ? ", 32 bits: its stacks are not walked\n" : "\n");
 	for (size_t i = 0; i < in->files.n; i++)
 		add_file(b, term, &in->files.v[i]);
-	add_jit(b, term, in);
+	add_jit(b, term, pid, in);
 	for (size_t i = 0; i < in->runtimes.all.n; i++)
 		add_runtime(b, term, &in->runtimes.all.v[i]);
 	if (in->files.n || in->jit_bytes)
@@ -281,7 +322,10 @@ static void json_context(struct json *j, const struct inspected_context *c)
 static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 {
 	struct json j = json_to(b);
-	bool wants_map = in->jit_bytes && !in->has_perf_map;
+	struct buf remedy = { 0 };
+
+	if (in->jit_bytes && !in->has_perf_map)
+		add_jit_remedy(&remedy, pid, in);
 	json_obj(&j);
 	json_key_u64(&j, "pid", pid);
 	json_key_text(&j, "comm", in->comm);
@@ -295,7 +339,8 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 	json_obj(&j);
 	json_key_u64(&j, "bytes", in->jit_bytes);
 	json_key_text(&j, "perf_map", in->has_perf_map ? in->perf_map : NULL);
-	json_key_text(&j, "remedy", wants_map ? jit_remedy : NULL);
+	json_key_text(&j, "remedy", remedy.len ? buf_cstr(&remedy) : NULL);
+	buf_done(&remedy);
 	json_end(&j);
 	json_key(&j, "runtimes");
 	json_arr(&j);

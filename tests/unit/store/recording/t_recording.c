@@ -151,7 +151,7 @@ START_TEST(large_tables_come_back)
 	make_path(dir, path);
 	for (int i = 0; i < SAMPLES; i++)
 		buf_addf(&text,
-			 "main;function number %d with a long name to fill the chunks;leaf %d %d\n",
+			 "main;function number %d with a long name to fill the chunks;leaf%d %d\n",
 			 i, i % 7, i);
 	struct input *in;
 	struct profile *p = profile_new();
