@@ -77,7 +77,7 @@ has "SIGHUP reports the keys that need a restart" "max-connections has changed: 
 is "… not the command line" "$(grep max-queries "$tmp/serve.err")" ""
 says 'max-conections: 3'
 kill -HUP "$server"
-for _ in $(seq 1200); do grep -q stays "$tmp/serve.err" && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q keeping "$tmp/serve.err" && break; sleep 0.05; done
 has "a mistake changes nothing" "keeping the previous configuration: $conf:1: unknown key 'max-conections'" "$(cat "$tmp/serve.err")"
 get healthz >/dev/null
 is "… and it responds" "$(cat "$tmp/code")" 200

@@ -129,6 +129,6 @@ is "missing parts are listed in the page" "$(notes "$tmp/s.html")" "$(notes "$pa
 is "… and in a header" "$(curl -sS -o /dev/null -D - "${url}api/v1/flame?q=wall&from=start&to=end&fmt=html" | tr -d '\r' | sed -n 's/^X-Cresset-Note: //p')" "$(notes "$page" | paste -sd '\t' | sed 's/\t/. /g')"
 is "… and not in other responses" "$(curl -sS -o /dev/null -D - "${url}api/v1/flame?q=wall&from=start&to=end&fmt=folded" | grep -ci x-cresset-note)" 0
 ends "query --server" 0 query --server "$url" --from start --to end wall -o "$page"
-has "… reports it" "cresset: $sums. what ran on GPUs" "$errs"
+has "… reports it" "cresset: $sums. GPU work" "$errs"
 stop
 finish

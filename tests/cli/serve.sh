@@ -130,7 +130,7 @@ refused "no selector" 400 "parameter q is missing" api/v1/flame
 refused "a bad selector" 400 "parameter q: selector, column 6" api/v1/top 'q=wall{=}'
 refused "no such type" 400 "types here: wall" api/v1/top q=cpu
 refused "a parameter that is not there" 400 "did you mean 'focus'" api/v1/top q=wall focs=a
-refused "a parameter of another route" 400 "no parameter 'step'" api/v1/top q=wall step=1s
+refused "a parameter of another route" 400 "unknown parameter 'step'" api/v1/top q=wall step=1s
 refused "a bad time" 400 "parameter from, column 5" api/v1/top q=wall from=now-x
 refused "the end first" 400 "parameter to is not later than parameter from" api/v1/top q=wall from=start+2s to=start+1s
 refused "a bad expression" 400 "parameter focus" api/v1/top q=wall 'focus=('

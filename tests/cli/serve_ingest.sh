@@ -202,7 +202,7 @@ head -c $(($(stat -c %s "$tmp/simple.cresset") / 2)) "$tmp/simple.cresset" >"$tm
 push 'type=half' "$tmp/half.cresset" >/dev/null
 is "half a recording" "$(code) $(get api/v1/series match=half | jq -c .)" "400 []"
 push '' tests/golden/otlp/otlp.proto >/dev/null
-is "no profile" "$(code) $(jq -r .error.message "$tmp/body")" "400 the body is in no format that is known here"
+is "no profile" "$(code) $(jq -r .error.message "$tmp/body")" "400 unknown format of the body"
 push '' /dev/null >/dev/null
 is "nothing" "$(code)" 400
 push 'label=x' tests/golden/folded/simple.txt >/dev/null

@@ -44,7 +44,7 @@ for text in "DELETE FROM samples" "ATTACH '$tmp/new.db' AS x" "PRAGMA page_size"
 	fails "$text" 2 "only SELECT" sql --data "$rec" "$text"
 done
 fails "a function that reads files" 2 "no such function" sql --data "$rec" "SELECT readfile('/etc/passwd')"
-fails "an extension" 2 "'load_extension' cannot be used" sql --data "$rec" "SELECT load_extension('x')"
+fails "an extension" 2 "'load_extension' is not available" sql --data "$rec" "SELECT load_extension('x')"
 fails "two statements" 2 "one statement at a time" sql --data "$rec" "SELECT 1; SELECT 2"
 fails "time" 1 "took longer than" sql --data "$rec" --timeout 200ms "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 fails "rows" 1 "limit of 2 rows" sql --data "$rec" --max-rows 2 "SELECT 1 FROM samples"

@@ -113,7 +113,7 @@ is "… its earlier data is there" "$(folded before 'samples{}')" "$(printf 'mai
 is "… and new data" "$(pushed before new)" 9
 before waiting
 run_cresset serve --listen 127.0.0.1:0 --data "$tmp/before"
-has "batches of that version are not thrown away" "made by an older cresset, format 1, and batches wait in it: 1" "$errs"
+has "batches of that version are not thrown away" "made by an older cresset, format 1, with pending batches: 1" "$errs"
 has "… with a remedy" "start and stop the cresset that made it" "$errs"
 is "… and they are still there" "$(sqlite3 "$tmp/before/inbox.db" "SELECT (SELECT count(*) FROM batch), user_version FROM pragma_user_version")" "1|1"
 

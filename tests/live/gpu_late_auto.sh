@@ -115,8 +115,8 @@ up --gpu-attach "comm=~\".*$$\""
 driver stopped poll
 kill -STOP "${of[stopped]}"
 driver filtered seccomp-errno
-holds "one that is stopped: logged" until_log "not yet attached to: process ${of[stopped]} is stopped; it is tried again in 5 s"
-holds "one that filters its system calls: logged" until_log "not attached to: process ${of[filtered]} filters its system calls"
+holds "one that is stopped: logged" until_log "not attached yet: process ${of[stopped]} is stopped; next try in 5 s"
+holds "one that filters its system calls: logged" until_log "not attached: process ${of[filtered]} filters its system calls"
 kill -CONT "${of[stopped]}"
 holds "one that continues: attached to after all" until_log "process ${of[stopped]} (stopped$$) has the GPU library now"
 sleep 1.2

@@ -74,7 +74,7 @@ echo go >&3
 said "done" 4
 end
 is_exact "not let run for 2 s" "$tmp/held.cresset"
-holds "not let run for 2 s: how long is missing counts" grep -Eq '^ *note  *[0-9]+: ms of GPU programs in which what ran was not recorded' "$tmp/begin.err"
+holds "not let run for 2 s: how long is missing counts" grep -Eq '^ *note  *[0-9]+: ms of GPU programs without GPU times' "$tmp/begin.err"
 
 # --- more launches than stacks: the sum stays, and estimates are marked --------------------------------------------------------
 begin "$tmp/some.cresset" -e gpu-time -p "$player" --max-rate 200

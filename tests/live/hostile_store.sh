@@ -41,7 +41,7 @@ holds "… and asking for ever keeps a tenth of a CPU busy at most ($asked ticks
 store=$(half cresset-store)
 talk control 2 >"$tmp/said"
 until_said "store process runs" 2
-holds "a process with too many control messages is killed, and this is logged" grep -q "the store process writes too much and is killed" "$tmp/log"
+holds "a process with too many control messages is killed, and this is logged" grep -q "the store process sends too many control messages, killing it" "$tmp/log"
 holds "… and a new one starts" test "$(half cresset-store)" != "$store" -a -n "$(half cresset-store)"
 is "the collector is the same" "$(half cresset-collect)" "$collector"
 end_always

@@ -34,11 +34,11 @@ holds "a function made at run time has its name" [ "$now" -gt 0 ]
 
 before=$now
 kill -9 "$(worker cresset-code)"
-until_said "cresset-code has died"
+until_said "cresset-code died"
 until_more "$before"
 until_more "$now"
 holds "it has it after its reader was killed" [ "$now" -gt "$before" ]
-is "… which is logged" "$(grep -c 'cresset-code has died, and another is there: 1 so far' "$tmp/log")" 1
+is "… which is logged" "$(grep -c 'cresset-code died and was replaced: 1 so far' "$tmp/log")" 1
 for _ in $(seq 100); do
 	ends=$(ask "SELECT CAST(max(value) AS INT) FROM metrics WHERE name = 'cresset_worker_ends' AND series IN (SELECT series FROM labels WHERE key = 'worker' AND value = 'cresset-code') AND series IN (SELECT series FROM labels WHERE key = 'how' AND value = 'died')")
 	[ "$ends" = 1 ] && break

@@ -29,7 +29,7 @@ chown 64001:64001 "$tmp/locked"
 chmod 500 "$tmp/locked"
 holds_not up --data "$tmp/locked" --listen none
 is "another user's directory" $status 7
-says "… names who could read" "$tmp/locked: belongs to user 64001, who could read what all users run here"
+says "… names who could read" "$tmp/locked: belongs to user 64001, who could read the profiles of all users"
 says "… and the option" "data-force foreign"
 holds_not agent --server http://127.0.0.1:9 --spool "$tmp/locked"
 is "… for a spool" $status 7

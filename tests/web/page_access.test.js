@@ -188,7 +188,7 @@ test('names that mean harm stay names', async () => {
 	}
 	await page.focus('.flame-body canvas');
 	for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'Shift+Enter']) await page.keyboard.press(key);
-	await after(page, () => page.click('.menu >> text=Only stacks with this'));
+	await after(page, () => page.click('.menu >> text=Focus on function'));
 	assert.match(await page.textContent('.facts'), /filtered/);
 	assert.strictEqual(await page.title(), 'Explore · cresset');
 	assert.strictEqual(await page.locator('main img, main script, main svg[onload]').count(), 0);

@@ -191,7 +191,7 @@ on('a menu for a frame: only stacks with it, zoom, copy', '', async (page) => {
 	await page.waitForFunction(() => document.body.dataset.drawn);
 	assert.strictEqual(await address(page), link, 'the zoom is in the link');
 	await menu();
-	await after(page, () => page.click('.menu >> text=Only stacks with this'));
+	await after(page, () => page.click('.menu >> text=Focus on function'));
 	assert.match((await state(page)).f, /^s\.fn~\^.*\$$/);
 });
 on('inverted: leaves first', '?inv=1', async (page) => {

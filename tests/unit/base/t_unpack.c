@@ -211,7 +211,7 @@ START_TEST(bombs_meet_the_limit)
 		long before = peak_kib();
 		ck_assert_int_eq(fs_unpack(&bomb, MAX, &err), -EFBIG);
 		ck_assert_int_lt(peak_kib() - before, GROWTH_KIB);
-		ck_assert_str_eq(err.text, "the unpacked data is larger than 1048576 bytes");
+		ck_assert_str_eq(err.text, "the decompressed data is larger than 1048576 bytes");
 		ck_assert_uint_eq(bomb.len, MEMBERS * member.len);
 		buf_done(&bomb);
 		buf_done(&member);

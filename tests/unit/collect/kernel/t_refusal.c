@@ -48,7 +48,7 @@ START_TEST(a_verifier_refusal_is_not_a_missing_capability)
 		int rc = explain(REFUSED_PROGRAM, -error, log_6_1, &root, &err);
 		ck_assert_int_eq(rc, -EOPNOTSUPP);
 		ck_assert_str_eq(err.text, "cannot load the BPF programs: the kernel's verifier "
-					   "refuses off_sys_exit: R2 min value is outside of the "
+					   "rejects off_sys_exit: R2 min value is outside of the "
 					   "allowed memory range");
 		ck_assert_ptr_null(strstr(err.hint, "CAP"));
 		HINTS(err, "-vv");
@@ -201,7 +201,7 @@ START_TEST(memory_is_that_of_the_group)
 	f.memory_limit_bytes = 64 << 20;
 	f.memory_used_bytes = 63 << 20;
 	explain(REFUSED_MAP, -ENOMEM, NULL, &f, &err);
-	WORDS(err, "the memory cgroup of this process allows 67.1 MB, of which 66.1 MB are used");
+	WORDS(err, "the memory cgroup of this process allows 67.1 MB, 66.1 MB are used");
 	HINTS(err, "MemoryMax=");
 }
 END_TEST
@@ -222,7 +222,7 @@ START_TEST(unknown_errors_are_passed_through)
 							"a line\nof two\n", NULL },
 				     why, sizeof why),
 			 -EOPNOTSUPP);
-	ck_assert_str_eq(why, "the kernel's verifier refuses p: of two");
+	ck_assert_str_eq(why, "the kernel's verifier rejects p: of two");
 }
 END_TEST
 
