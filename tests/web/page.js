@@ -5,13 +5,10 @@ const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { test } = require('node:test');
-const { project, program, launch, shot } = require('./picture.js');
+const { project, program, launch, shot, slow } = require('./picture.js');
 
 const AXE = require.resolve('axe-core/axe.min.js');
 const SIZE = { width: 1280, height: 720 };
-/* How many times slower than a quiet machine this one is: tests/run has measured it. */
-const slow = Number(process.env.CRESSET_SLOW || 1);
-const LIMIT_MS = 30000 * slow;
 
 /* Starts cresset serve; gives its address and what ends it. */
 async function serve(args) {
@@ -31,7 +28,6 @@ async function open(browser, url, where, options = {}) {
 		options.context ||
 		(await browser.newContext({ viewport: SIZE, timezoneId: 'UTC', locale: 'en-GB', ...options }));
 	const page = await context.newPage();
-	page.setDefaultTimeout(LIMIT_MS);
 	page.trouble = [];
 	page.on('pageerror', (e) => page.trouble.push('error: ' + e.stack));
 	page.on('console', (m) => page.trouble.push('console: ' + m.text()));

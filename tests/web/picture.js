@@ -65,8 +65,20 @@ function selfPercent(stacks, test) {
 	return ((100 * total(stacks.filter((s) => test(s.frames.at(-1))))) / total(stacks)).toFixed(1) + ' %';
 }
 
-function launch() {
-	return chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
+/* How many times slower than a quiet machine this one is: tests/run has measured it. */
+const slow = Number(process.env.CRESSET_SLOW || 1);
+const LIMIT_MS = 30000 * slow;
+
+/* A browser whose pages wait as long as this machine may need. */
+async function launch() {
+	const browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS, timeout: LIMIT_MS }),
+		newContext = browser.newContext.bind(browser);
+	browser.newContext = async (options) => {
+		const context = await newContext(options);
+		context.setDefaultTimeout(LIMIT_MS);
+		return context;
+	};
+	return browser;
 }
 
 /* Pictures to look at, in the build directory, with CRESSET_SHOTS=1; they are not compared. */
@@ -77,4 +89,4 @@ async function shot(page, name, options = {}) {
 	await page.screenshot({ path: path.join(SHOTS, name + '.png'), ...options });
 }
 
-module.exports = { project, program, tempDir, draw, parse, total, matchedPercent, selfPercent, launch, shot };
+module.exports = { project, program, tempDir, draw, parse, total, matchedPercent, selfPercent, launch, shot, slow };
