@@ -6,6 +6,7 @@
 #include "collect/collect.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/sampler_opts.h"
+#include "may_bpf.h"
 #include "profile/copy.h"
 #include "profile/profile.h"
 #include "profile/state.h"
@@ -251,8 +252,8 @@ START_TEST(asked_for)
 	struct collector *c = NULL;
 	struct told told = { 0 };
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	ck_assert_int_eq(pipe(go), 0);
 	ck_assert_int_eq(pipe(done), 0);
 	struct profile *p = profile_new();
@@ -331,8 +332,8 @@ START_TEST(memory_over_sinks)
 	struct buf stacks[2] = { 0 };
 	char byte = 0;
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	ck_assert_int_eq(pipe(go), 0);
 	ck_assert_int_eq(pipe(done), 0);
 	uint32_t pid = start_caller(go[0], done[1]);
@@ -392,8 +393,8 @@ END_TEST
 #define WAY(name, without) \
 	START_TEST(name) \
 	{ \
-		if (geteuid()) \
-			T_SKIP("needs root"); \
+		if (!may_load_bpf()) \
+			T_SKIP("needs root, and a kernel that takes BPF programs"); \
 		check_way(without); \
 	} \
 	END_TEST
