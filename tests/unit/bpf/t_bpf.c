@@ -2,6 +2,7 @@
 // parts: 2
 /* The BPF objects, built by each supported clang, load with every filter in every variant, within the budget of verified instructions. They are built
  * before ($BUILD/unit/bpf-14, bpf-19), so this also runs without a compiler. */
+#include "may_bpf.h"
 #include "unit.h"
 
 #include "bpf/event.h"
@@ -242,8 +243,7 @@ static void check_clang(const char *version)
 	const char *build = getenv("BUILD");
 	char clang[32], path[256], gpu[256];
 
-	if (geteuid())
-		T_SKIP("loading BPF programs needs root");
+	T_NEEDS_BPF();
 	snprintf(clang, sizeof clang, "clang-%s", version);
 	snprintf(path, sizeof path, "%s/unit/bpf-%s/sample.bpf.o", build ? build : "build",
 		 version);

@@ -1,6 +1,7 @@
 // tier: test
 /* Lookups by the BPF code in tables in kernel maps, compared with a linear search of the table as built: on both sides of every page boundary, at
  * random offsets, and outside. */
+#include "may_bpf.h"
 #include "shell.h"
 
 #include "base/vec.h"
@@ -209,8 +210,7 @@ START_TEST(same_in_the_kernel)
 	struct kernel k = { 0 };
 	char dir[32], many[64];
 
-	if (geteuid())
-		T_SKIP("loading BPF programs needs root");
+	T_NEEDS_BPF();
 	kernel_open(&k);
 	temp_dir(dir);
 	snprintf(many, sizeof many, "%s/many.so", dir);

@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "collect/collect.h"
 #include "collect/kernel/sampler_opts.h"
+#include "may_bpf.h"
 #include "other_process.h"
 #include "profile/profile.h"
 #include "unit.h"
@@ -93,8 +94,8 @@ static void write_text(const char *path, const char *text)
 /* Half a second without the CPU in the list, then one with it: its events are opened when it appears. */
 START_TEST(cpu_that_comes_online)
 {
-	if (geteuid() || sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		T_SKIP("needs root and two CPUs");
+	if (!may_load_bpf() || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		T_SKIP("needs root, a kernel that takes BPF programs, and two CPUs");
 	char path[] = "/tmp/cresset-cpus-XXXXXX";
 	struct err err = { 0 };
 
@@ -127,8 +128,8 @@ END_TEST
 /* The walk for older kernels: the same process, the same function at the leaf, fewer reasons. */
 START_TEST(plain_walk)
 {
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	struct err err = { 0 };
 	uint32_t pid = spin_on_cpu(0);
 	struct profile *p = profile_new();
@@ -208,8 +209,8 @@ static void walk_plain(uint32_t depth, struct collect_stats *stats)
 /* The helper returns at most kernel.perf_event_max_stack frames, and reports neither that there are more nor that a chain ended early. */
 START_TEST(plain_walk_that_is_cut)
 {
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	struct collect_stats stats;
 
 	walk_plain(400, &stats);
@@ -267,8 +268,8 @@ START_TEST(mapping_table_full)
 	struct collect_stats stats;
 	uint64_t without;
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	walk_limited((struct sampler_opts){ .max_blocks = 1 }, burn_in_many_mappings(3), &stats,
 		     &without);
 	ck_assert_uint_eq(without, 1);
@@ -286,8 +287,8 @@ START_TEST(walks_that_take_long)
 	struct collect_stats stats;
 	uint64_t without;
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	walk_limited((struct sampler_opts){ .max_walk_ns = 1 }, burn_deep(300), &stats, &without);
 	ck_assert_uint_gt(stats.ends[WALK_TIME], stats.samples / 2);
 	walk_limited((struct sampler_opts){ .max_walk_ns = 1 }, burn_deep(10), &stats, &without);
@@ -297,8 +298,8 @@ END_TEST
 
 START_TEST(targets_end)
 {
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	uint32_t pid = spin_on_cpu(0);
 	struct profile *p = profile_new();
 	struct sampler_opts opts = { .target = TARGET_PID, .ids = &pid, .n_ids = 1, .freq_hz = 99 };
@@ -324,8 +325,8 @@ END_TEST
 /* A parent whose children do not fit into the table: they are not followed, and that is counted. */
 START_TEST(targets_full)
 {
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	enum { CHILDREN = 5 };
 	struct err err = { 0 };
 	int go[2], gone[2];
@@ -362,8 +363,8 @@ END_TEST
 /* A known process: the test itself burns, and is seen under its own name. */
 START_TEST(ourselves)
 {
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	struct err err = { 0 };
 	struct profile *p = profile_new();
 	struct sampler_opts opts = { .freq_hz = 999 };
@@ -431,8 +432,8 @@ static uint64_t run_and_cut(struct collector *c, uint64_t ns)
 START_TEST(one_sink_after_the_other)
 {
 	enum { SINKS = 4 };
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	pid_t busy = spin_on_cpu(0), idle = sleep_long();
 	uint64_t opened_ns = clock_mono_ns();
 	struct collect_opts opts = { .sampler = { .events = COLLECT_CPU | COLLECT_OFF_CPU,
@@ -486,8 +487,8 @@ END_TEST
 /* With samples that wait for exact times, the sink cannot change. */
 START_TEST(wall_retains_its_sink)
 {
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	struct profile *p = profile_new(), *other = profile_new();
 	struct sampler_opts opts = { .events = COLLECT_WALL,
 				     .waits.min_block_ns = WAIT_MIN_BLOCK_NS };

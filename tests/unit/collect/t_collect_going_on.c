@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "collect/collect.h"
 #include "collect/kernel/sampler_opts.h"
+#include "may_bpf.h"
 #include "profile/profile.h"
 #include "unit.h"
 
@@ -201,8 +202,8 @@ START_TEST(stacks_stay)
 	struct interval v[CUTS] = { 0 };
 	uint32_t mover;
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	pid_t pid = begin_waiting(&mover);
 	record(v, pid);
 	kill(pid, SIGKILL);

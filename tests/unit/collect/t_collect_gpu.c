@@ -5,6 +5,7 @@
 #include "collect/collect.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/sampler_opts.h"
+#include "may_bpf.h"
 #include "profile/copy.h"
 #include "profile/profile.h"
 #include "profile/state.h"
@@ -250,8 +251,8 @@ START_TEST(requested)
 	struct collector *c = NULL;
 	struct told told = { 0 };
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	ck_assert_int_eq(pipe(go), 0);
 	ck_assert_int_eq(pipe(done), 0);
 	struct profile *p = profile_new();
@@ -330,8 +331,8 @@ START_TEST(memory_over_sinks)
 	struct buf stacks[2] = { 0 };
 	char byte = 0;
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	ck_assert_int_eq(pipe(go), 0);
 	ck_assert_int_eq(pipe(done), 0);
 	uint32_t pid = start_caller(go[0], done[1]);
@@ -391,8 +392,8 @@ END_TEST
 #define WAY(name, without) \
 	START_TEST(name) \
 	{ \
-		if (geteuid()) \
-			T_SKIP("needs root"); \
+		if (!may_load_bpf()) \
+			T_SKIP("needs root, and a kernel that takes BPF programs"); \
 		check_way(without); \
 	} \
 	END_TEST

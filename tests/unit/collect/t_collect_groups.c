@@ -8,6 +8,7 @@
 #include "collect/kernel/load.h"
 #include "collect/kernel/missing.h"
 #include "collect/kernel/sampler_opts.h"
+#include "may_bpf.h"
 #include "profile/profile.h"
 
 #include <bpf/libbpf.h>
@@ -42,8 +43,8 @@ static struct collector *collector;
 static struct err err;
 
 #define NEEDS_ROOT() \
-	if (geteuid()) \
-	T_SKIP("recording needs root")
+	if (!may_load_bpf()) \
+	T_SKIP("needs root, and a kernel that takes BPF programs")
 
 static struct bpf_object *open_refused(void)
 {

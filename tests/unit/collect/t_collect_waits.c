@@ -5,6 +5,7 @@
 #include "collect/collect.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/sampler_opts.h"
+#include "may_bpf.h"
 #include "other_process.h"
 #include "profile/profile.h"
 #include "profile/state.h"
@@ -198,8 +199,8 @@ static void check_way(uint32_t without)
 #define WAY(name, without) \
 	START_TEST(name) \
 	{ \
-		if (geteuid()) \
-			T_SKIP("needs root"); \
+		if (!may_load_bpf()) \
+			T_SKIP("needs root, and a kernel that takes BPF programs"); \
 		check_way(without); \
 	} \
 	END_TEST
@@ -228,8 +229,8 @@ START_TEST(options_that_do_not_fit)
 	struct collector *c = NULL;
 	struct err err = { 0 };
 
-	if (geteuid())
-		T_SKIP("needs root");
+	if (!may_load_bpf())
+		T_SKIP("needs root, and a kernel that takes BPF programs");
 	ck_assert_int_lt(collect_open(&opts, profile_sink(p), &c, &err), 0);
 	ck_assert_ptr_nonnull(strstr(err.text, "cgroup"));
 	profile_free(p);

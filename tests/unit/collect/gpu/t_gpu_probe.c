@@ -1,6 +1,7 @@
 // tier: test
 /* The probe for stacks, through the kernel: it fires for each launch, or for one of N with the weight of the others, and is inactive when nobody has
  * attached. */
+#include "may_bpf.h"
 #include "unit.h"
 
 #include "bpf/launch_probe.h"
@@ -121,6 +122,7 @@ START_TEST(fires)
 
 	if (geteuid())
 		T_SKIP("attaching a probe needs root");
+	T_NEEDS_BPF();
 	program_start(&p, SCENARIO, NULL);
 	struct sums all = play(&p, 0, &weights);
 
@@ -282,6 +284,7 @@ START_TEST(time_per_owner)
 
 	if (geteuid())
 		T_SKIP("attaching a probe needs root");
+	T_NEEDS_BPF();
 	program_start(&p,
 		      "device 0 name \"First\"\nwait none\nkernel gemm ns 1500\nkernel softmax ns "
 		      "333\nplay threads 3\n"

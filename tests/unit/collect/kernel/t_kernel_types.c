@@ -3,6 +3,7 @@
  * relocated against the types of each available kernel, as libbpf does it. */
 #include "core_relocations.h"
 #include "kernel_verdict.h"
+#include "may_bpf.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -461,8 +462,7 @@ START_TEST(relocations_equal_libbpf)
 	glob_t files;
 	int n = 0;
 
-	if (geteuid())
-		T_SKIP("libbpf relocates nothing without the right to load programs");
+	T_NEEDS_BPF();
 	if (access(KERNEL_BTF, R_OK))
 		T_SKIP("no " KERNEL_BTF);
 	libbpf_set_print(NULL);
