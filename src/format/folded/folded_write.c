@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "format/common/value.h"
 #include "format/folded/folded.h"
+#include "format/folded/folded_value.h"
 #include "profile/sum.h"
 #include "profile/tree/tree.h"
 
@@ -157,6 +158,47 @@ static int folded_emit(struct folded_writer *w, uint32_t id, struct err *err)
 	return rc ? rc : out_write(w->out, numbers, n, err);
 }
 
+static bool folded_ends_in_number(const char *s, size_t len)
+{
+	struct folded_value value;
+	size_t front;
+	return folded_split(s, len, &front, &value);
+}
+
+/* Whether each line would end in two numbers, because names of leaves end in one. */
+static bool folded_looks_like_diff(const struct folded_writer *w)
+{
+	const struct tree *t = w->tree;
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->nodes.n; i++) {
+		const struct tree_node *node = &t->nodes.v[i];
+		const struct folded_name *name = &w->name_of[node->func];
+		if (folded_scale(w, node->self) == 0)
+			continue;
+		if (i == TREE_ROOT || *format_state_suffix(w->states[i], w->annotate) ||
+		    !folded_ends_in_number(w->names.data + name->at, name->len))
+			return false;
+		n++;
+	}
+	return n > 1 && !t->is_diff;
+}
+
+/* "worker 3" becomes "worker_3" if a reader would otherwise take all lines for those of a
+ * difference. */
+static void folded_tell_from_diff(struct folded_writer *w)
+{
+	if (!folded_looks_like_diff(w))
+		return;
+	for (uint32_t func = 1; func < w->tree->funcs.n; func++) {
+		const struct folded_name *name = &w->name_of[func];
+		char *text = w->names.data + name->at, *end = text + name->len;
+		while (folded_ends_in_number(text, name->len)) {
+			char *blank = memrchr(text, ' ', end - text);
+			*blank = '_';
+		}
+	}
+}
+
 /* Walks depth first without recursion: stacks may be 65535 frames deep. */
 static int folded_walk(struct folded_writer *w, struct err *err)
 {
@@ -242,6 +284,7 @@ int folded_write_tree(struct tree *t, const struct format_write_opts *opts, stru
 			folded_spell_tree(&w, joined, like, &any_alike);
 		tree_sort(joined ? joined : t, ORDER_NAME);
 		w.states = tree_states(w.tree);
+		folded_tell_from_diff(&w);
 		rc = folded_walk(&w, err);
 	}
 	tree_free(joined);

@@ -86,7 +86,9 @@ START_TEST(two_values_are_a_difference)
 	ck_assert_str_eq(got, "main;a 40\nmain;b -31\nmain;c 20\n");
 	free(got);
 	profile_free(p);
-	/* Names that end in a number. */
+	/* Names that end in a number; if all do, they are written such that they are read as names. */
+	check_rewritten("main;worker 3 5\nmain;worker 4 7\nmain;idle 0\n",
+			"main;worker_3 5\nmain;worker_4 7\n");
 	check_rewritten("main;worker 3 5\n", "main;worker 3 5\n");
 	check_rewritten("main;worker 3 5\nmain;x 2\n", "main;worker 3 5\nmain;x 2\n");
 }
