@@ -71,10 +71,10 @@ struct scratch {
 	__u64 user_hash;
 	__u64 python; /* nonzero: Python frames still need their places */
 	__u64 python_woke_ns;
-	__u64 raw_since_ns, raw_spent_ns;
+	__u64 raw_since_ns, raw_spent_ns, raw_woke_ns;
 	__u64 walk_until_ns;
 	__u32 index; /* of this scratch */
-	__u32 raw_bytes;
+	__u32 raw_bytes, raw_tgid;
 	/* For waits. */
 	struct wait_info wait;
 	struct quanta quanta;

@@ -402,7 +402,7 @@ static __always_inline int ring_has_room(const enum sender from, __u64 bytes)
  * room. */
 enum { RAW_SPEND_NS = 50000000 };
 enum { RAW_PIECE = 2048, RAW_PART = 512, RAW_PAGE = 4096 };
-enum { RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10 };
+enum { RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10, RAW_LARGE = 16 << 10 };
 /* Above the place where a program's main thread begins are its arguments. A step reads no more of
  * them than this. */
 enum { RAW_ABOVE = 256 };
@@ -440,6 +440,21 @@ static __always_inline int is_deeper(const struct walk *w, __u32 bytes)
 	__u64 word;
 
 	return !bpf_probe_read_user(&word, sizeof word, (void *)(w->regs[PT_SP] + bytes));
+}
+
+/* The second sample of a process without mappings wakes the reader, which has not read what it maps
+ * yet: the next ones need no copy. Most processes that are as new end before they have two. */
+#define RAW_WAKE_NS 20000000ull
+static __always_inline __u64 raw_wake(struct scratch *s, __u32 tgid, __u64 now_ns,
+				      const enum sender from)
+{
+	int is_second = !s->walk.missing && s->raw_tgid == tgid;
+
+	s->raw_tgid = tgid;
+	if (!is_second || now_ns - s->raw_woke_ns < RAW_WAKE_NS)
+		return wake_flags(from, 4);
+	s->raw_woke_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
 }
 
 /* Puts the original return address into the copy of a stack. */
@@ -498,13 +513,14 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 			raw->stack_bytes = at + RAW_PIECE;
 	}
 	patch_copies(raw, scratch_of(w), sp, room);
-	bpf_ringbuf_submit(raw, wake_flags(from, 4));
+	bpf_ringbuf_submit(raw, raw_wake(scratch_of(w), ev->tgid, ev->time_ns, from));
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);
 	return 1;
 }
 
-/* Sends it with the smallest constant room that holds the stack. */
+/* Sends it with the smallest constant room that holds the stack: the ring is half full after few of
+ * the largest. */
 static __always_inline int send_fitting(const struct event_sample *ev, const struct wait_info *wait,
 					struct scratch *s, const enum sender from)
 {
@@ -512,8 +528,10 @@ static __always_inline int send_fitting(const struct event_sample *ev, const str
 	__u32 bytes = raw_wanted(w);
 
 	STORE(s->raw_bytes, bytes);
-	if (bytes > RAW_MIDDLE && (is_deeper(w, RAW_MIDDLE) || is_deeper(w, RAW_MAX_STACK / 2)))
+	if (bytes > RAW_LARGE && is_deeper(w, RAW_LARGE))
 		return send_raw(ev, wait, w, RAW_MAX_STACK, from);
+	if (bytes > RAW_MIDDLE && is_deeper(w, RAW_MIDDLE))
+		return send_raw(ev, wait, w, RAW_LARGE, from);
 	if (bytes > RAW_SMALL && is_deeper(w, RAW_SMALL))
 		return send_raw(ev, wait, w, RAW_MIDDLE, from);
 	return send_raw(ev, wait, w, RAW_SMALL, from);

@@ -21,7 +21,7 @@
 
 enum {
 	LARGE_BYTES = 128 << 10,       /* tables are built in buffers of this size */
-	SIDE_RING_PAGES = 16,          /* two rings of 64 KiB per CPU: some 200 execs */
+	SIDE_RING_PAGES = 32,          /* two rings of 128 KiB per CPU: some 400 execs */
 	SIDE_RING_PAGES_MANY_CPUS = 4, /* from 32 CPUs on */
 	READ_EVERY_NS = 250000000,
 	CPUS_EVERY_NS = 1000000000, /* how often CPUs are counted */

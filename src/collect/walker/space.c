@@ -512,7 +512,7 @@ void space_missed(struct space *s, const struct event_raw *raw)
 		for (size_t i = 0; i < s->numbered.n; i++)
 			if (s->numbered.v[i].table == raw->table)
 				want_table(s, s->objects->all.v[s->numbered.v[i].object]);
-		table_store_hurry(s->tables, raw->table);
+		table_store_wait(s->tables, raw->table);
 	} else {
 		space_expect(s, raw->ev.sample.tgid);
 	}

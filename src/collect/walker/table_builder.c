@@ -12,13 +12,13 @@
 struct job {
 	uint32_t index;
 	int fd;
+	uint32_t samples; /* that wait for it */
 };
 struct table_builder {
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects all below */
 	pthread_cond_t wake;
-	VEC(struct job) jobs; /* done up to n_begun */
-	size_t n_begun;
+	VEC(struct job) jobs;         /* in the order in which they were added */
 	VEC(struct table_built) done; /* taken up to n_taken */
 	size_t n_taken;
 	bool stop;
@@ -27,19 +27,29 @@ struct table_builder {
 	uint32_t pending; /* used by the caller only: it polls far more often than there are jobs */
 };
 
+/* Takes the job that most samples wait for; the oldest of those. */
+static struct job take_job(struct table_builder *b)
+{
+	size_t most = 0;
+
+	for (size_t i = 1; i < b->jobs.n; i++)
+		if (b->jobs.v[i].samples > b->jobs.v[most].samples)
+			most = i;
+	struct job job = b->jobs.v[most];
+	b->jobs.n--;
+	memmove(&b->jobs.v[most], &b->jobs.v[most + 1], (b->jobs.n - most) * sizeof job);
+	return job;
+}
+
 /* Waits for a job; returns false when it is time to stop. */
 static bool next_job(struct table_builder *b, struct job *out)
 {
 	pthread_mutex_lock(&b->lock);
-	while (b->n_begun == b->jobs.n && !b->stop)
+	while (!b->jobs.n && !b->stop)
 		pthread_cond_wait(&b->wake, &b->lock);
 	bool go_on = !b->stop;
 	if (go_on)
-		*out = b->jobs.v[b->n_begun++];
-	if (b->n_begun == b->jobs.n) {
-		vec_clear(&b->jobs);
-		b->n_begun = 0;
-	}
+		*out = take_job(b);
 	pthread_mutex_unlock(&b->lock);
 	return go_on;
 }
@@ -91,7 +101,7 @@ void table_builder_free(struct table_builder *b)
 	pthread_join(b->thread, NULL);
 	while (table_builder_take(b, &built))
 		unwind_table_done(&built.table);
-	for (size_t i = b->n_begun; i < b->jobs.n; i++)
+	for (size_t i = 0; i < b->jobs.n; i++)
 		close(b->jobs.v[i].fd);
 	vec_done(&b->jobs);
 	vec_done(&b->done);
@@ -104,25 +114,18 @@ void table_builder_free(struct table_builder *b)
 void table_builder_add(struct table_builder *b, uint32_t index, int fd)
 {
 	pthread_mutex_lock(&b->lock);
-	vec_push(&b->jobs, (struct job){ index, fd });
+	vec_push(&b->jobs, (struct job){ .index = index, .fd = fd });
 	b->pending++;
 	pthread_cond_signal(&b->wake);
 	pthread_mutex_unlock(&b->lock);
 }
 
-void table_builder_hurry(struct table_builder *b, uint32_t index)
+void table_builder_want(struct table_builder *b, uint32_t index)
 {
 	pthread_mutex_lock(&b->lock);
-	for (size_t i = b->n_begun; i < b->jobs.n; i++) {
-		struct job job = b->jobs.v[i];
-
-		if (job.index != index)
-			continue;
-		memmove(&b->jobs.v[b->n_begun + 1], &b->jobs.v[b->n_begun],
-			(i - b->n_begun) * sizeof job);
-		b->jobs.v[b->n_begun] = job;
-		break;
-	}
+	for (size_t i = 0; i < b->jobs.n; i++)
+		if (b->jobs.v[i].index == index)
+			b->jobs.v[i].samples++;
 	pthread_mutex_unlock(&b->lock);
 }
 

@@ -1,8 +1,9 @@
 /* collect/walker/table_builder.h: a thread that builds unwind tables, so that no ring waits for one
  * (building that of libLLVM takes 0.1 s).
  *
- * Jobs are done in order, urgent ones first. Nothing but the thread's own state is shared: the
- * caller polls, or waits on its descriptor. */
+ * The job that most samples wait for is done first; else they are done in order. (Moving each
+ * missing table to the front would let rare files push back what nearly every stack needs.) Nothing
+ * but the thread's own state is shared: the caller polls, or waits on its descriptor. */
 #ifndef CRESSET_COLLECT_WALKER_TABLE_BUILDER_H
 #define CRESSET_COLLECT_WALKER_TABLE_BUILDER_H
 
@@ -25,9 +26,9 @@ void table_builder_free(struct table_builder *b); /* waits for the current job; 
 
 /* Takes over fd. */
 void table_builder_add(struct table_builder *b, uint32_t index, int fd);
-/* Moves this job before all others, unless it has started. */
-void table_builder_hurry(struct table_builder *b, uint32_t index);
-/* Takes the next finished job; returns false if none exists. */
+/* One more sample waits for this job. */
+void table_builder_want(struct table_builder *b, uint32_t index);
+/* Takes the next finished job; returns false when there is none. */
 bool table_builder_take(struct table_builder *b, struct table_built *out);
 /* Returns how many jobs were added and not taken yet. */
 uint32_t table_builder_pending(const struct table_builder *b);

@@ -22,7 +22,6 @@ struct stored_table {
 	uint32_t n_chunks;         /* from kernel.ref.chunk on; 0: none */
 	bool taken;                /* the index is in use */
 	bool asked;                /* requested, and not built yet */
-	bool hurried;              /* … and a sample waits for it */
 	uint64_t used_ns;          /* as of the last check */
 };
 /* Unused chunks. */
@@ -353,18 +352,15 @@ bool table_store_misses(const struct table_store *s, uint32_t index)
 void table_store_want(struct table_store *s, uint32_t index, int fd)
 {
 	s->tables.v[index].asked = true;
-	s->tables.v[index].hurried = false;
 	table_builder_add(s->builder, index, fd);
 }
 
-void table_store_hurry(struct table_store *s, uint32_t index)
+void table_store_wait(struct table_store *s, uint32_t index)
 {
 	struct stored_table *t = index < s->tables.n ? &s->tables.v[index] : NULL;
 
-	if (!t || !t->asked || t->hurried)
-		return;
-	t->hurried = true;
-	table_builder_hurry(s->builder, index);
+	if (t && t->asked)
+		table_builder_want(s->builder, index);
 }
 
 void table_store_give_up(struct table_store *s, uint32_t index)

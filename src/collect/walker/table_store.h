@@ -43,8 +43,8 @@ void table_store_remove(struct table_store *s, uint32_t index);
 bool table_store_misses(const struct table_store *s, uint32_t index);
 /* Builds it from the ELF file at fd, which the store takes over. */
 void table_store_want(struct table_store *s, uint32_t index, int fd);
-/* A sample waits for it: builds it next. */
-void table_store_hurry(struct table_store *s, uint32_t index);
+/* One more sample waits for it: what most wait for is built first. */
+void table_store_wait(struct table_store *s, uint32_t index);
 /* Call it if the object cannot be read. */
 void table_store_give_up(struct table_store *s, uint32_t index);
 
