@@ -112,7 +112,8 @@ static int format_detect(struct input *in, const struct format **out, struct err
 		return rc;
 	const struct refused *refused = refused_find(head, len);
 	if (refused) {
-		err_set(err, EBADMSG, "%s is %s, which is not read", input_name(in), refused->name);
+		err_set(err, EBADMSG, "%s is not in a known format: it is %s", input_name(in),
+			refused->name);
 		return err_hint(err, "%s", refused->hint);
 	}
 	for (const struct format *const *f = formats; *f; f++) {

@@ -143,8 +143,8 @@ static const struct refused refused[] = {
 	  is_pstats },
 	{ "a dump of goroutines (debug=2)",
 	  "the profile itself can be read, and its text with debug=1", is_goroutine_dump },
-	{ "a log: its lines begin with times or levels", "--from NAME reads it as a format anyway",
-	  is_log },
+	{ "a log: its lines begin with times or levels",
+	  "if it is folded stacks, --from folded reads it", is_log },
 };
 
 const struct refused *refused_find(const char *head, size_t len)

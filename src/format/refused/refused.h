@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct refused {
-	const char *name; /* "%s is NAME" */
+	const char *name; /* "it is NAME" */
 	const char *hint; /* what can be read instead */
 	bool (*detect)(const char *head, size_t len);
 };
