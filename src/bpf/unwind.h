@@ -336,8 +336,8 @@ static __always_inline int step_by_fp(struct walk *w)
 	return 0;
 }
 
-/* Code that has no rules at all. A frame pointer of 0 ends the chain that led to it; a leaf, and code
- * made at run time that calls code with rules, may use the register for anything. */
+/* Code that has no rules at all. A frame pointer of 0 ends the chain that led to it; a leaf, and
+ * code made at run time that calls code with rules, may use the register for anything. */
 static __always_inline int step_unknown(struct walk *w)
 {
 	int is_leaf = w->by_table + w->by_fp == 0;

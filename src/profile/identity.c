@@ -288,8 +288,8 @@ static struct cut generated_class(const char *s, size_t len, size_t from)
 	return nothing;
 }
 
-/* V8's: "~" interpreted, "^" baseline, "+" maglev, "*" turbofan, and "'" behind that for code of one
- * context only. */
+/* V8's: "~" interpreted, "^" baseline, "+" maglev, "*" turbofan, and "'" behind that for code of
+ * one context only. */
 static struct cut tier_mark(const char *s, size_t len, size_t from)
 {
 	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",

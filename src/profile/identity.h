@@ -21,8 +21,8 @@ struct buf;
 
 /* A function's name, of this kind of frame. */
 bool identity_name(enum frame_kind kind, const char *s, size_t len, struct buf *out);
-/* The name of code made at run time, as a perf map or jitdump has it, without what only says how far
- * it is optimized: V8's marks ("JS:*'render" for "JS:render") and compilers ("-liftoff"), and
+/* The name of code made at run time, as a perf map or jitdump has it, without what only says how
+ * far it is optimized: V8's marks ("JS:*'render" for "JS:render") and compilers ("-liftoff"), and
  * Erlang's rows for what lies before a function ("-CodeInfoPrologue"). */
 bool identity_code(const char *s, size_t len, struct buf *out);
 /* A binary's path: its base name without version and " (deleted)". */
