@@ -68,7 +68,7 @@ else
 	skip "… go tool pprof adds up the same" "no go"
 fi
 ends "… again" 6 convert "$dir" --data "$tmp/days" --label service=front --label 'env=a=b'
-has "… is known" "6 were there already" "$errs"
+has "… is known" "6 files skipped: imported before" "$errs"
 ends "with another label" 6 convert "$dir" --data "$tmp/days" --label service=back
 has "… it is another" "6 files with" "$errs"
 is "… series" "$("$cresset" query --data "$tmp/days" --values service)" $'back\nfront'
@@ -83,7 +83,7 @@ metrics "$tmp/gpus" >"$tmp/have"
 is "… which are some" "$(wc -l <"$tmp/want")" 60
 holds "… are there, each at its time" cmp "$tmp/want" "$tmp/have"
 ends "… again" 0 convert "$tmp/gpu.cresset" --data "$tmp/gpus"
-has "… is known" "1 was there already" "$errs"
+has "… is known" "1 file skipped: imported before" "$errs"
 metrics "$tmp/gpus" >"$tmp/have"
 holds "… and changes nothing" cmp "$tmp/want" "$tmp/have"
 idle() { jq -c '.devices[] | [.gpu, .source, .busy_ns, .idle_ns, .uncertain_ns, .gaps]' <<<"$out"; }

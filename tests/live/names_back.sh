@@ -53,7 +53,7 @@ until_said "collector runs" 2
 until_more "$before"
 until_more "$now"
 holds "it has it after the nursery was killed" [ "$now" -gt "$before" ]
-is "… which is logged" "$(grep -c 'cresset-nursery has been ended' "$tmp/log")" 1
+is "… which is logged" "$(grep -c 'cresset-nursery, which starts the reader processes, was killed' "$tmp/log")" 1
 holds "… with another nursery" test -n "$(pgrep -P "$(half cresset-collect)" -x cresset-nursery)"
 is "… and no other restart" "$(grep -c 'collector has ended' "$tmp/log")" 1
 end_always

@@ -318,8 +318,8 @@ static void say(const struct import *im, uint64_t expired)
 		 buf_cstr(&points));
 	buf_done(&points);
 	if (im->known)
-		log_info("%" PRIu64 " %s imported before: %s adds nothing", im->known,
-			 im->known == 1 ? "was" : "were", im->known == 1 ? "it" : "them");
+		log_info("%" PRIu64 " file%s skipped: imported before", im->known,
+			 im->known == 1 ? "" : "s");
 	if (expired)
 		log_warn("%" PRIu64
 			 " samples and readings skipped: older than the retention of the store",
