@@ -192,7 +192,7 @@ static void take_control(struct supervisor *s, struct part *p, enum control what
 	if (what != CONTROL_READY || p->is_ready)
 		return;
 	p->is_ready = p->was_ready = true;
-	log_verbose("the %s is process %d", p->name, (int)p->pid);
+	log_verbose("the %s runs as process %d", p->name, (int)p->pid);
 	join(s);
 }
 

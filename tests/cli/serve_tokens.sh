@@ -93,7 +93,7 @@ reload "read again"
 is "… but then" "$(status_as "$read" api/v1/types) $(status_as "$green" api/v1/types)" "401 200"
 cp "$file" "$tmp/kept"
 echo nonsense >>"$file"
-reload "stays"
+reload "keeping the previous"
 has "a bad file changes nothing" "not a token" "$(cat "$tmp/serve.err")"
 is "… nothing" "$(status_as "$green" api/v1/types)" 200
 cp "$tmp/kept" "$file"
@@ -127,7 +127,7 @@ cp "$tmp/two.key" "$tmp/cert.key"
 reload "read again"
 is "SIGHUP renews it" "$(status_as "$admin" api/v1/types --cacert "$tmp/two.pem")" 200
 echo nonsense >"$tmp/cert.key"
-reload "stays"
+reload "keeping the previous"
 is "… if it can" "$(status_as "$admin" api/v1/types --cacert "$tmp/two.pem")" 200
 stop
 is "it ends" "$status" 0
