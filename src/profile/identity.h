@@ -16,8 +16,8 @@
 
 struct buf;
 
-/* The language that a function's name is in: that of its source file, if it is native code ("x.go"),
- * else its kind. */
+/* The language that a function's name is in: that of its source file, if it is native code
+ * ("x.go"), else its kind. */
 enum frame_kind identity_language(enum frame_kind kind, const char *file, size_t len);
 
 /* Each appends the text without its build-dependent parts to out and returns true, or returns false
