@@ -16,7 +16,7 @@
 
 struct buf;
 
-/* The language that a function's name is in: that of its source file, if it is native code ("x.go"),
+/* The language that a function's name is in: that of its source file ("x.go") if it is native code,
  * else its kind. */
 enum frame_kind identity_language(enum frame_kind kind, const char *file, size_t len);
 

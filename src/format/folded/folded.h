@@ -14,8 +14,8 @@
  *
  * Writing: the tree of one type, depth first and sorted by name. In names ';' becomes ':', line
  * breaks and tabs become ' ', other control characters and invalid UTF-8 become '?', as does '#' at
- * the start of a line. If all leaves end in a blank and a number, as if each line had two values, that
- * blank becomes '_'. The empty stack is "[empty]". A difference has two values, the older one
+ * the start of a line. If all leaves end in a blank and a number, as if each line had two values,
+ * that blank becomes '_'. The empty stack is "[empty]". A difference has two values, the older one
  * first, as written by difffolded.pl of FlameGraph and read by its flamegraph.pl. */
 #ifndef CRESSET_FORMAT_FOLDED_FOLDED_H
 #define CRESSET_FORMAT_FOLDED_FOLDED_H

@@ -477,7 +477,8 @@ struct folded_lines {
 	size_t stacks, with_callers, others;
 };
 
-/* Whether there is a ';' between frames, not one at the end of a sentence: "took 5; left 3", "SELECT 1; 3". */
+/* Whether there is a ';' between frames, not only at the end of a sentence: "took 5; left 3",
+ * "SELECT 1; 3". */
 static bool folded_has_callers(const char *stack, size_t len)
 {
 	const char *end = stack + len, *at = stack;
