@@ -54,7 +54,7 @@ fi
 if [ -n "$gnutls" ] && unshare -m mount --bind "$tmp/nothing" "$(readlink -f "$gnutls")" 2>/dev/null; then
 	unshare -m sh -c 'mount --bind "$1" "$2"; shift 2; exec "$@"' sh "$tmp/nothing" "$(readlink -f "$gnutls")" \
 		"$cresset" serve --listen 127.0.0.1:0 "${tls[@]}" >"$tmp/said" 2>&1
-	is "without it, this is reported" "$?$(grep -c 'TLS needs the library libgnutls.so.30, which is not here' "$tmp/said")" 41
+	is "without it, this is reported" "$?$(grep -c 'TLS needs the library libgnutls.so.30, which is not installed' "$tmp/said")" 41
 else
 	skip "without it, this is reported" "no mount namespace can be made here, or no GnuTLS"
 fi

@@ -182,7 +182,7 @@ push() { # QUERY FILE [CURL-ARG…]
 }
 is "folded stacks" "$(push 'type=work&label=host=web1&label=job=a%3Db' tests/golden/folded/simple.txt | jq .duplicate)" false
 is "… as the type, with the labels" "$(get api/v1/series 'match=work' | jq -r '.[]')" 'work{host="web1",job="a=b"}'
-pprof=$(find tests/golden/pprof -name '*.pb.gz' | sort | head -1)
+pprof=tests/golden/pprof/parca-alloc_objects.pb.gz
 push '' "$pprof" >/dev/null
 is "pprof" "$(code)" 200
 "$cresset" convert -q tests/golden/folded/simple.txt -o "$tmp/simple.cresset"

@@ -16,7 +16,7 @@ up
 first=$(half cresset-collect)
 kill -9 "$(pgrep -P "$first" -x cresset-nursery)"
 until_said "collector runs" 2
-is "the death of who starts the readers is said" "$(grep -c 'cresset-nursery has been ended' "$tmp/log")" 1
+is "the death of who starts the readers is said" "$(grep -c 'cresset-nursery, which starts the reader processes, was killed' "$tmp/log")" 1
 second=$(half cresset-collect)
 holds "… the collector has begun again" [ -n "$second" -a "$second" != "$first" ]
 for _ in $(seq 600); do
@@ -56,7 +56,7 @@ if [ -s "$tmp/tracer" ]; then
 	kill -STOP "$collector"
 	end_always
 	is "it ends beside a collector that the kernel does not end" "$status" 0
-	is "… and says whom it leaves" "$(grep -c "the collector cannot be ended: process $collector" "$tmp/log")" 1
+	is "… and says whom it leaves" "$(grep -c "cannot stop the collector: process $collector" "$tmp/log")" 1
 	for _ in $(seq 600); do
 		[ "$(others)" = 0 ] && break
 		sleep 0.05

@@ -23,7 +23,7 @@ before(async () => {
 	execFileSync(path.resolve(project, process.env.BUILD || 'build', 'fixture', 'waits'), [at('waits.cresset')]);
 	fs.writeFileSync(at('narrow.folded'), narrow());
 	fs.writeFileSync(at('mixed.folded'), 'a;b;b;b;c 30\na;b;syscall_[k];vfs_read_[k] 50\na;sys_[k] 20\n');
-	fs.mkdirSync(at('empty'));
+	fs.mkdirSync(at('empty'), 0o700);
 	const golden = path.join(project, 'tests/golden/pprof/parca-alloc_objects.pb.gz');
 	const files = { waits: [at('waits.cresset')], narrow: [at('narrow.folded')], mixed: [at('mixed.folded')] };
 	Object.assign(files, { types: [golden], empty: ['--data', at('empty')] });

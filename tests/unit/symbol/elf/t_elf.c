@@ -219,9 +219,12 @@ static size_t compare_with_tsv(const char *name)
 		if (!chain || strncmp(agreement, "\tfull\t", 6) != 0)
 			continue;
 		*strchrnul(++chain, '\t') = '\0';
-		for (char *caller; (caller = strstr(chain, " < "));)
+		char *caller;
+		while ((caller = strstr(chain, " < ")))
 			chain = caller + 3;
 		*strrchr(chain, '@') = '\0';
+		if ((caller = strstr(chain, ".abi0"))) /* the same function in every build */
+			*caller = '\0';
 		uint64_t offset;
 		struct symbol sym;
 		ck_assert(object_offset(&o, strtoull(address, NULL, 16), &offset));
