@@ -63,7 +63,7 @@ has "the hook refuses a commit" '"stuff" is not an imperative' "$(git commit -m 
 is "… and takes a good one" "$(git commit -qm "tools: add the check" 2>&1; git log --format=%s)" "tools: add the check"
 cd "$root" || exit 1
 
-git -C "$dir" commit -q --no-verify --allow-empty -m "more stuff"
+GIT_COMMITTER_DATE=2020-01-01T00:00:00Z git -C "$dir" commit -q --no-verify --allow-empty --date 2020-01-01T00:00:00Z -m "more stuff"
 has "subjects of a range" "more stuff" "$("$dir/tools/check-words" --subjects HEAD~1..HEAD)"
 has "subjects of new commits" "more stuff" "$(cd "$dir" && GIT_COMMITTER_DATE=2099-01-01T00:00:00Z git commit -q --no-verify --allow-empty --date 2099-01-01T00:00:00Z -m "more stuff" && tools/check-words --subjects)"
 is "… not of earlier ones" "$("$dir/tools/check-words" --subjects | wc -l)" 1

@@ -93,7 +93,8 @@ static size_t compare_with_tsv(const char *name, size_t *inlined)
 		if (!chain || strncmp(agreement, "\tfull\t", 6) != 0)
 			continue;
 		*strchrnul(++chain, '\t') = '\0';
-		for (char *abi; (abi = strstr(chain, ".abi0"));) /* the same function in every build */
+		for (char *abi;
+		     (abi = strstr(chain, ".abi0"));) /* the same function in every build */
 			memmove(abi, abi + 5, strlen(abi + 5) + 1);
 		uint32_t n = program_lines(&p, strtoull(l, NULL, 16), lines);
 		chain_text(ours, sizeof ours, lines, n);
