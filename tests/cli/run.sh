@@ -105,7 +105,7 @@ has_tmp() { unshare -m mount -t tmpfs -o "$1" none /tmp 2>/dev/null; }
 for options in noexec size=100m; do
 	# The project stays where it is, also if that is below /tmp.
 	# shellcheck disable=SC2016
-	inside=(unshare -m sh -c 'exec 9<"$1" && mount -t tmpfs -o "$0" none /tmp && mkdir -p "$1" && mount --bind /proc/self/fd/9 "$1" && cd "$1" && shift && exec "$@"' "$options" "$project")
+	inside=(unshare -m sh -c 'exec 9<"$1" && mount -t tmpfs -o "$0" none /tmp && mkdir -p "$1" && mount -c --bind /proc/self/fd/9 "$1" && cd "$1" && shift && exec "$@"' "$options" "$project")
 	if has_tmp "$options"; then passes "/tmp with $options"; else skip "/tmp with $options" "mounting is refused here"; fi
 done
 inside=(unshare -n)
