@@ -69,6 +69,13 @@ const struct kernel_type_row kernel_type_rows[] = {
 	FIELD("inode.i_ino",            U64,     COPIED,          BASE, BASE),
 	FIELD("inode.i_generation",     U32,     COPIED,          BASE, BASE),
 	FIELD("super_block.s_dev",      U32,     COPIED,          BASE, BASE),
+	FIELD("super_block.s_magic",    U64,     COPIED,          WAITS, WAITS),
+	FIELD("super_block.s_bdev",     POINTER, COPIED,          WAITS, WAITS),
+	FIELD("vm_area_struct.vm_end",  U64,     COPIED,          WAITS, WAITS),
+	FIELD("vm_area_struct.vm_file", POINTER, COPIED,          WAITS, WAITS),
+	/* CONFIG_USERFAULTFD */
+	FIELD("vm_area_struct.vm_userfaultfd_ctx.ctx", POINTER, COPIED | ASKED, WAITS, 0,
+	      .without = "no memory waits for a process that handles its page faults"),
 	FIELD("xol_area.vaddr",         U64,     COPIED | ASKED,  BASE | WAITS | WAKERS | GPU, 0,
 	      .without = "stacks of threads on their way back from a call of a GPU's library "
 			 "end there"),
