@@ -124,8 +124,8 @@ end_trace() {
 
 # Records the kernel's own trace of events beside the commands that follow: begin_ftrace OUT EVENT FILTER…; end_ftrace OUT. Filter 0 means none. Its
 # timestamps use the same clock as ours. A reader of an event sees events in the order in which they came: those that begin before a recording and
-# those that begin in it enclose its timestamps, whatever takes the CPU away between them. Ends by itself when the test does. FTRACE_KB is the size of
-# the buffer of a CPU; what did not fit is in OUT.stats.
+# the events that start in it enclose its timestamps, whatever takes the CPU away between them. Ends by itself when the test does. FTRACE_KB: size of
+# the buffer of each CPU; OUT.stats counts the events that did not fit.
 declare -A ftrace_fd ftrace_pid
 begin_ftrace() {
 	local out=$1 fd
