@@ -19,6 +19,7 @@
 
 #include "bpf/cpython.h"
 #include "bpf/maps.h"
+#include "bpf/task_copy.h"
 #include "bpf/unwind.h"
 
 enum {
@@ -197,7 +198,7 @@ static __always_inline int python_read(struct task_struct *task, void *to, __u32
 				       __u64 address)
 {
 	if (task)
-		return bpf_copy_from_user_task(to, size, (const void *)address, task, 0) != 0;
+		return task_copy(task, to, size, address) != 0;
 	return bpf_probe_read_user(to, size, (const void *)address) != 0;
 }
 

@@ -44,6 +44,8 @@ struct uprobes_state {
 
 struct super_block {
 	unsigned int s_dev;
+	unsigned long s_magic;
+	struct block_device *s_bdev; /* NULL: on no disk */
 };
 
 struct inode {
@@ -54,6 +56,16 @@ struct inode {
 
 struct file {
 	struct inode *f_inode;
+};
+
+struct vm_userfaultfd_ctx {
+	struct userfaultfd_ctx *ctx;
+};
+
+struct vm_area_struct {
+	unsigned long vm_end;
+	struct file *vm_file;
+	struct vm_userfaultfd_ctx vm_userfaultfd_ctx;
 };
 
 struct mm_struct {

@@ -6,6 +6,7 @@
 #define CRESSET_BPF_THREADS_H
 
 #include "bpf/off_cpu.h"
+#include "bpf/task_copy.h"
 
 /* Where there are very many pending waits, a report has those of one thread in report_turns. What
  * it sends covers all time since the last report, or weighs report_weight times as much. Set before
@@ -66,7 +67,7 @@ static __always_inline int is_copied(const struct task_struct *task, const struc
 static __always_inline int copy_from(struct task_struct *task, void *to, __u32 size, __u64 from,
 				     int sleepable)
 {
-	return sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0) : -1;
+	return sleepable ? task_copy(task, to, size, from) : -1;
 }
 
 /* Copies a page to its place in the copy: in one read, or the part that is readable. Returns false

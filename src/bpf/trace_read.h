@@ -7,6 +7,7 @@
 #define CRESSET_BPF_TRACE_READ_H
 
 #include "bpf/maps.h"
+#include "bpf/task_copy.h"
 #include "bpf/trace.h"
 
 /* 0 while no process has a recipe: then a sample only pays for this check. */
@@ -26,8 +27,8 @@ enum trace_found { TRACE_NONE = 0, TRACE_FOUND, TRACE_UNREADABLE };
 static __always_inline int trace_copy(struct task_struct *task, void *to, __u32 size, __u64 from,
 				      int sleepable)
 {
-	return (int)(sleepable ? bpf_copy_from_user_task(to, size, (void *)from, task, 0)
-			       : bpf_probe_read_user(to, size, (void *)from));
+	return sleepable ? task_copy(task, to, size, from)
+			 : (int)bpf_probe_read_user(to, size, (void *)from);
 }
 
 /* Finds the block of a module; *out is 0 if the thread has none. */

@@ -124,7 +124,8 @@ end_trace() {
 
 # Records the kernel's own trace of events beside the commands that follow: begin_ftrace OUT EVENT FILTER…; end_ftrace OUT. Filter 0 means none. Its
 # timestamps use the same clock as ours. A reader of an event sees events in the order in which they came: those that begin before a recording and
-# those that begin in it enclose its timestamps, whatever takes the CPU away between them. Ends by itself when the test does.
+# those that begin in it enclose its timestamps, whatever takes the CPU away between them. Ends by itself when the test does. FTRACE_KB is the size of
+# the buffer of a CPU; what did not fit is in OUT.stats.
 declare -A ftrace_fd ftrace_pid
 begin_ftrace() {
 	local out=$1 fd
@@ -134,6 +135,7 @@ begin_ftrace() {
 	unshare -m bash -c 'out=$1; shift
 		{ [ -d /sys/kernel/tracing/instances ] || mount -t tracefs t /sys/kernel/tracing; } && dir=/sys/kernel/tracing/instances/cresset-test-$$ && mkdir "$dir" || exit
 		echo mono >"$dir/trace_clock"
+		[ -z "${FTRACE_KB-}" ] || echo "$FTRACE_KB" >"$dir/buffer_size_kb"
 		while [ $# -gt 0 ]; do
 			echo "$2" >"$dir/events/$1/filter" && echo 1 >"$dir/events/$1/enable" || break
 			shift 2
@@ -141,6 +143,7 @@ begin_ftrace() {
 		[ $# -gt 0 ] || : >"$out"
 		read -r _
 		echo 0 >"$dir/tracing_on"
+		cat "$dir"/per_cpu/*/stats >"$out.stats"
 		[ $# -gt 0 ] || grep -v "^#" "$dir/trace" >"$out"
 		rmdir "$dir"' - "$@" <"$out.end" 2>"$out.err" &
 	ftrace_pid[$out]=$!
