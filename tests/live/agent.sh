@@ -75,7 +75,7 @@ until_said "accepts batches again"
 until_stored "$me-second"
 near "data from the time without the server is there" "$(burnt "$me-second")" 198 40
 is "… and nothing twice" "$(burnt "$me-burner")" "$before"
-is "the server's absence is logged once" "$(grep -c 'wait in the spool' "$tmp/log")" 1
+is "the server's absence is logged once" "$(grep -c 'batches in the spool' "$tmp/log")" 1
 
 # --- halves of the agent die
 kill -9 "$(half cresset-send)"

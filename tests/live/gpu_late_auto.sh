@@ -132,7 +132,7 @@ holds "the one with the filter, forced: it cannot load it, which is logged" unti
 holds "… and it lives" kill -0 "${of[filtered]}"
 sleep 1.2
 end_always
-is "… once, and counted" "$(grep -c 'attaching has failed' "$tmp/log") $(attached failed)" "1 1"
+is "… once, and counted" "$(grep -c 'attaching failed' "$tmp/log") $(attached failed)" "1 1"
 for name in stopped filtered; do kill -9 "${of[$name]}" && wait "${of[$name]}"; done 2>/dev/null
 
 # --- another program as the same process; one that was detached; the process that attaches -------------------------------------
@@ -209,5 +209,5 @@ mkdir "$tmp/bare"
 cp "$cresset" "$tmp/bare/cresset"
 "$tmp/bare/cresset" up --data "$tmp/none" --gpu-attach '{}' 2>"$tmp/err"
 is "no library is installed: its status" $? 4
-holds "… its name" grep -q 'libcresset-cuda.so is not there' "$tmp/err"
+holds "… its name" grep -q 'libcresset-cuda.so does not exist' "$tmp/err"
 finish
