@@ -87,7 +87,7 @@ is "… all of it, and nothing else" "$(find "$data" -user 65534) $(stat -c %u "
 chown 65534 "$data"
 chmod 711 "$data" # the writing user reaches its files as before
 timeout "$most_s" "$cresset" up --data "$data" --listen none 2>"$tmp/third"
-is "… not from a process that writes it" "$(stat -c %u "$data"):$(grep -c "stays nobody's.*another process writes it" "$tmp/third")" 65534:1
+is "… not from a process that writes it" "$(stat -c %u "$data"):$(grep -c "still owned by nobody.*another process writes to it" "$tmp/third")" 65534:1
 chown "$owner" "$data"
 chmod 700 "$data"
 rm "$data/theirs" "$data/link" "$data/p/link"
