@@ -52,7 +52,7 @@ struct space {
 	VEC(struct waiting) waiting;
 	struct process_table live; /* as of now */
 	struct table_store *tables;
-	struct map awaited;    /* ids of objects that need a table, and whose file is awaited */
+	struct map awaited;    /* ids of objects that need a table, and await their file */
 	VEC(uint32_t) changed; /* pids */
 	struct map images;     /* id of an image → index in sent */
 	VEC(struct sent_image) sent;
