@@ -1,6 +1,6 @@
-/* lock_held NAME FILE SECONDS [LIBRARY]: calls itself NAME, publishes a process context (OTEP 4719), maps LIBRARY as a program does, says "ready", and on
- * SIGUSR1 reads FILE, which does not answer, through its own /proc/self/mem: the kernel keeps the lock of its mappings for that read. A mapping of another
- * thread then waits for it, so that nobody else gets the lock. It ends after SECONDS. Started by root it is uid 65534 from then on. */
+/* lock_held NAME FILE SECONDS [LIBRARY]: calls itself NAME, publishes a process context (OTEP 4719), maps LIBRARY as a program does, prints "ready", and on
+ * SIGUSR1 reads FILE, which does not respond, through its own /proc/self/mem: the kernel holds the lock of its mappings for that read. An mmap of another
+ * thread then waits for the lock, so later readers wait too. It ends after SECONDS. Started by root it is uid 65534 from then on. */
 #include "process_context.h"
 
 #include <fcntl.h>
