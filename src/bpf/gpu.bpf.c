@@ -1,5 +1,3 @@
-/* BPF programs at functions of GPU libraries: they count calls, measure memory and take stacks of
- * launches. */
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* bpf/gpu.bpf.c: probes on the libraries through which programs use a GPU: at the start of calls,
  * and at the end of the ones that wait or allocate.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/program_file.h: files that programs begin from, as the kernel identifies them. Shared by BPF
- * and user space.
+ * bpf/program_file.h: executables, as the kernel identifies them. Shared by BPF and user space.
  *
- * The reader of the side band is woken only when a program begins that it has not seen lately: its
- * files may be gone in a moment. What is known is read with the next batch. */
+ * The reader of the side band is woken only by an exec of a program that it has not seen for
+ * PROGRAM_KNOWN_NS: its files may be deleted in a moment. Records of known programs are read with
+ * the next batch. */
 #ifndef CRESSET_BPF_PROGRAM_FILE_H
 #define CRESSET_BPF_PROGRAM_FILE_H
 
@@ -20,10 +20,10 @@ struct program_file {
  * (collect/process/object.h). */
 #define PROGRAM_KNOWN_NS 4000000000ull
 
-enum { PROGRAMS_MAX = 4096 }; /* limit: programs known as such; all are forgotten beyond */
+enum { PROGRAMS_MAX = 4096 }; /* limit: known programs; beyond it all are forgotten */
 
 struct program_known {
-	__u64 last_ns;   /* when it last began */
+	__u64 last_ns;   /* its last exec */
 	__u32 is_urgent; /* it always wakes the reader: it has an interpreter, or uses a GPU */
 	__u32 unused;
 };

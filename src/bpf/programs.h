@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/programs.h: wakes the reader of the side band when a program begins that it does not know. */
+ * bpf/programs.h: wakes the reader of the side band at an exec of a program not known to it. */
 #ifndef CRESSET_BPF_PROGRAMS_H
 #define CRESSET_BPF_PROGRAMS_H
 
@@ -21,7 +21,7 @@ struct {
 	__uint(max_entries, 4096);
 } program_ring SEC(".maps");
 
-/* Returns whether the program began lately, and notes that it begins now. */
+/* Returns whether the program had an exec in the last PROGRAM_KNOWN_NS, and notes this one. */
 static __always_inline int is_known_program(const struct program_file *file, __u64 now_ns)
 {
 	struct program_known *known = bpf_map_lookup_elem(&programs, file);
@@ -34,7 +34,7 @@ static __always_inline int is_known_program(const struct program_file *file, __u
 	return !known->is_urgent && now_ns - last_ns < PROGRAM_KNOWN_NS;
 }
 
-/* A recording of chosen threads has none that begin. */
+/* Threads chosen by tid run already. */
 static __always_inline int may_be_sampled(__u32 tgid)
 {
 	return filter != FILTER_TID &&

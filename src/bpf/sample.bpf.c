@@ -1,5 +1,3 @@
-/* BPF programs for samples: the timer, context switches, process events and iterators. The logic
- * is in the headers of this directory. */
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* bpf/sample.bpf.c: the BPF programs of the sampler: one sample per timer tick of a CPU, and
  * processes that start and end; waits are in off_cpu.h.

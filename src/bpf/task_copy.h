@@ -5,14 +5,14 @@
  * bpf_copy_from_user_task takes the lock of the process's mappings and reads pages in. So it waits
  * for the holder of that lock, for the handler of a userfaultfd, and for the file system of a
  * mapped file. bpf_find_vma never waits: it only tries the lock. Memory is copied if the lock is
- * free and the mapping is anonymous memory or a local file. A process can still take the lock
- * between the two calls, which are less than a microsecond apart. */
+ * free and the mapping is ordinary memory or a file of this machine. A process can still take the
+ * lock between the two calls, in nanoseconds unless this program is preempted there. */
 #ifndef CRESSET_BPF_TASK_COPY_H
 #define CRESSET_BPF_TASK_COPY_H
 
 #include "bpf/kernel.h"
 
-/* linux/magic.h, and two file systems that are not in it */
+/* s_magic of file systems, as in linux/magic.h; that of ZFS is in its own source */
 enum {
 	MAGIC_FUSE = 0x65735546,
 	MAGIC_TMPFS = 0x01021994,

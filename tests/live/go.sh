@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tier: live
 # run: alone
-# A Go program that allocates, by each Go that is here: this Debian's, and those of the Debian that tests/live/lib_python_roots.sh has fetched. With and
+# A Go program that allocates, built with each installed Go: this Debian's, and all of the Debian that tests/live/lib_python_roots.sh has fetched. With and
 # without C, position independent or not, stripped or not. Stacks are whole, across the runtime's change of stacks too.
 . tests/live/lib.sh
 needs_recording
@@ -26,7 +26,7 @@ looked_at() { # NAME
 	local name=$1 out=$tmp/$1.folded n
 	timeout "$most_s" "$cresset" record -q -F 1999 -o "$out" -- "$tmp/gc-$name" 2000 >/dev/null 2>"$tmp/record.err" ||
 		not_ok "$name: the recording" "$(tail -3 "$tmp/record.err")"
-	# A stack that comes before its program's table is no matter of these tests.
+	# Samples before the program's table is built are outside of this test.
 	sed -i '/\[truncated: unwind table not loaded\]/d' "$out"
 	n=$(folded_sum . <"$out")
 	holds "$name: enough samples ($n)" test "$n" -ge 1000

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # tier: live
 # run: alone
-# The main loop of the collector of cresset up with hostile processes, which make their readers wait: it never sleeps for more than 100 ms, by the
-# kernel's trace of its thread. The time in the queue of a CPU, its own work and that of its workers do not count.
+# Processes of other users delay every process that reads their memory or files: the main loop of the collector of cresset up never sleeps for more
+# than 100 ms, by the kernel's own trace of its thread. Time in which it runs or waits for a CPU is not counted.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 needs_recording
@@ -26,8 +26,8 @@ until_line() { # FILE TEXT PID
 
 # From when on there is something of each CPU: the buffer of one may have been full.
 whole_from() { awk '/^oldest event ts:/ { if ($4 > from) from = $4 } /^overrun:/ && $2 > 0 { lost = 1 } END { print lost ? from : 0 }' "$tmp/trace.stats"; }
-# Reads the thread's trace from standard input. Prints the number of turns; the longest sleep outside epoll_wait until it is woken, and its system call;
-# the largest sum of sleeps in one turn; the longest turn, without the time in the queue of a CPU. Times are in ms.
+# Reads the trace of the thread from standard input. Prints the number of turns; the longest sleep outside epoll_wait until it is woken, and its system
+# call; the longest sum of sleeps in a turn; and the longest turn, without the waits for a CPU. Times are in ms.
 turns_of() { # TID
 	awk -v tid="$1" -v wait="$epoll_wait" -v from="$(whole_from)" '
 		function stood(until) { slept += until - off; if (until - off > longest) { longest = until - off; in_call = call } }
@@ -63,7 +63,7 @@ begin_looking() { # TID
 	FTRACE_KB=32768 begin_ftrace "$tmp/trace" sched/sched_switch "prev_pid == $1 || next_pid == $1" sched/sched_wakeup "pid == $1" \
 		raw_syscalls/sys_enter "common_pid == $1" raw_syscalls/sys_exit "common_pid == $1 && id == $epoll_wait"
 }
-# With COMMAND…, which makes the situation, and ends when it is over or while it continues.
+# Traces the main loop during COMMAND…, then checks the trace.
 beside() { # WHAT COMMAND…
 	local what=$1 collector turns stood where all longest
 	collector=$(half cresset-collect)
@@ -96,7 +96,7 @@ end_fs() {
 } 2>/dev/null
 
 cp "$progs/hostile" "$progs/burn" "$tmp/"
-up() { # until it has read the processes that existed before
+up() { # waits until it has read the running processes
 	begin_always up --data "$data" --listen none
 	until_said "collector runs"
 	sleep 5
@@ -135,7 +135,7 @@ hang_program() {
 	beside_which "$hung"
 	end_fs
 }
-# The root of a process is on a file system that does not respond. The process has generated code, so its perf map is searched for there.
+# A process with code made at run time has its root on a file system that does not respond: its perf map is searched there.
 hang_root() {
 	setpriv --reuid 65534 --clear-groups unshare -Ur chroot "$tmp/mount" /program "$$-root" 600 >/dev/null 2>&1 &
 	hung=$!

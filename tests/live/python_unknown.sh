@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
-# A CPython that says of its structures what is not known, as the next version may: it has native frames, and the recorder, its recording and `up` name it.
+# A CPython with an unknown layout of its structures, as the next version may have: it has native frames; the recorder, the recording and `up` name it.
 . tests/live/lib.sh
 . tests/live/lib_python.sh
 . tests/live/lib_always.sh
@@ -11,7 +11,7 @@ interpreters >"$tmp/interpreters"
 read -r version build path < <(awk '{ split($1, v, ".") } v[2] >= 13 && $2 == "shared"' "$tmp/interpreters" | tail -1)
 [ -n "${path-}" ] || { echo "1..0 # SKIP no shared CPython from 3.13 on"; exit 0; }
 
-# A copy whose frames are 7 bytes long, by its own words; nothing in it reads them.
+# A copy that declares frames of 7 bytes. Its own code does not read the declaration.
 library=$(ldd "$path" | awk '/libpython3/ { print $3 }')
 mkdir "$tmp/lib"
 python3 - "$library" "$tmp/lib/$(basename "$library")" <<'END'

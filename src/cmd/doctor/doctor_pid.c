@@ -31,8 +31,8 @@ static enum check_state state_of(const struct inspected *o)
 	return walkable && named ? CHECK_OK : CHECK_LIMITED;
 }
 
-/* What a run-time system can do for the names and stacks of its code: while it runs, if anything,
- * and when it is started anew. Found by a file that it maps. */
+/* How a run-time system gets names and whole stacks for its code: a command for the running
+ * process, or options for its next start. It is recognized by a file that it maps. */
 static const struct jit_advice {
 	const char *file;            /* how the file's name begins */
 	const char *before, *behind; /* the process id comes between, if there is `behind` */

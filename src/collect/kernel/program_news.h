@@ -1,6 +1,6 @@
-/* collect/kernel/program_news.h: programs that begin and that the kernel does not know
- * (bpf/program_file.h). Their news wakes the reader, which opens their files, and then tells the
- * kernel that it knows them. */
+/* collect/kernel/program_news.h: events of execs of programs that the kernel does not know yet
+ * (bpf/program_file.h). An event wakes the reader, which opens the program's files, and then marks
+ * the program as known in the kernel's map. */
 #ifndef CRESSET_COLLECT_KERNEL_PROGRAM_NEWS_H
 #define CRESSET_COLLECT_KERNEL_PROGRAM_NEWS_H
 
@@ -15,13 +15,15 @@ struct program_news;
  * is tag). */
 int program_news_open(int programs, int ring, int epoll_fd, uint64_t tag, struct program_news **out,
 		      struct err *err);
-/* Takes the programs that have begun so far. */
+/* Takes the programs that have started so far. */
 void program_news_take(struct program_news *n);
-/* Call it when the files of those taken are open: no more news of them for a while. */
+/* Marks the programs taken as known: call it when their files are open. Their execs send no event
+ * for PROGRAM_KNOWN_NS. */
 void program_news_learn(struct program_news *n);
-/* The process's program always is news from here on. Its last exec must have been lately. */
+/* From here on every exec of the process's program sends an event. Does nothing if 256 other
+ * programs have started since the process's last exec. */
 void program_news_urgent(struct program_news *n, uint32_t pid);
-/* Sets whether news wakes the reader. */
+/* Sets whether events wake the reader. */
 void program_news_quiet(struct program_news *n, bool quiet);
 void program_news_close(struct program_news *n); /* NULL is fine */
 

@@ -52,6 +52,7 @@ struct space {
 	VEC(struct waiting) waiting;
 	struct process_table live; /* as of now */
 	struct table_store *tables;
+	struct map awaited;    /* ids of objects that need a table, and await their file */
 	VEC(uint32_t) changed; /* pids */
 	struct map images;     /* id of an image → index in sent */
 	VEC(struct sent_image) sent;
@@ -100,6 +101,7 @@ void space_free(struct space *s)
 	if (!s)
 		return;
 	table_store_free(s->tables);
+	map_done(&s->awaited);
 	process_table_done(&s->live);
 	vec_done(&s->changed);
 	vec_done(&s->waiting);
@@ -116,8 +118,12 @@ void space_free(struct space *s)
 
 static void want_table(struct space *s, struct object *o)
 {
-	if (!o->table || o->state == OBJECT_AWAITED || !table_store_misses(s->tables, o->table))
+	if (!o->table || !table_store_misses(s->tables, o->table))
 		return;
+	if (o->state == OBJECT_AWAITED) {
+		map_put(&s->awaited, o->id, 1);
+		return;
+	}
 	int fd = object_fd(s->objects, o);
 	int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
@@ -125,6 +131,27 @@ static void want_table(struct space *s, struct object *o)
 		table_store_want(s->tables, o->table, own);
 	else
 		table_store_give_up(s->tables, o->table);
+}
+
+/* Without this, the walk of the next copied stack would request the table, and end without it. */
+static void want_arrived(struct space *s)
+{
+	VEC(uint32_t) ids = { 0 };
+
+	map_each (&s->awaited, slot) {
+		const struct object *o = s->objects->all.v[slot->key];
+
+		if (!o || o->state != OBJECT_AWAITED)
+			vec_push(&ids, (uint32_t)slot->key);
+	}
+	for (size_t i = 0; i < ids.n; i++) {
+		struct object *o = s->objects->all.v[ids.v[i]];
+
+		map_del(&s->awaited, ids.v[i]);
+		if (o)
+			want_table(s, o);
+	}
+	vec_done(&ids);
 }
 
 static void number_object(struct space *s, struct object *o)
@@ -541,6 +568,7 @@ void space_sync(struct space *s)
 			send_process(s, p);
 	}
 	vec_clear(&s->changed);
+	want_arrived(s);
 	look_at_waiting(s);
 	table_store_poll(s->tables);
 	sweep(s);

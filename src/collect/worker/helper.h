@@ -34,7 +34,7 @@ enum { HELPER_MAX_STUCK = 8 };
 
 /* How a worker came to its end. */
 enum helper_end {
-	HELPER_DIED,  /* on its own, or it was killed by somebody else */
+	HELPER_DIED,  /* it exited or crashed, or another process killed it */
 	HELPER_STUCK, /* it did not respond, and was abandoned */
 	HELPER_LEFT,  /* its responses are no longer needed */
 	HELPER_ENDS

@@ -1,8 +1,8 @@
 /* collect/worker/probe_link.h: attaches BPF programs to places of a file.
  *
- * The kernel takes the mmap_lock of every process that has the file mapped, for each place that is
- * attached or detached, not killably; all forks of the machine wait meanwhile. So only the worker
- * calls this (collect/worker/probe_placer.h). */
+ * For each place that is attached or detached, the kernel takes the mmap_lock of every process that
+ * has the file mapped. The wait for it cannot be interrupted by a signal, and no process of the
+ * machine can fork until then. So only the worker calls this (collect/worker/probe_placer.h). */
 #ifndef CRESSET_COLLECT_WORKER_PROBE_LINK_H
 #define CRESSET_COLLECT_WORKER_PROBE_LINK_H
 

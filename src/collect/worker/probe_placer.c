@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEATHS = 3 }; /* of workers; then there is no other */
+enum { MAX_DEATHS = 3 }; /* of workers; then no other is started */
 
 struct asked {
 	uint32_t serial;
-	uint64_t since_ns; /* when it was asked, or the one before it was answered */
+	uint64_t since_ns; /* when it was sent, or when the one before it got its response */
 };
 struct probe_placer {
 	struct helper *helper;

@@ -1,10 +1,11 @@
-/* collect/worker/probe_placer.h: attaches BPF programs to files of libraries, by another process
- * (collect/worker/probe_link.h says why), which keeps the links.
+/* collect/worker/probe_placer.h: attaches BPF programs to library files. A worker process makes the
+ * system calls, because they can block (collect/worker/probe_link.h), and holds the links.
  *
- * A process that holds its mmap_lock makes the kernel wait with the lock that all placing of probes
- * takes. So another worker would not get further: one that waits is not replaced, goes on by itself
- * when the process lets the lock go, and what was asked meanwhile waits behind it. Nobody waits for
- * it but by probe_placer_wait and probe_placer_detach, and these not for long. */
+ * A process that holds its mmap_lock blocks the worker in the kernel, and the worker holds the lock
+ * that every attach of a probe takes. A second worker would block on that lock. So a blocked worker
+ * is not replaced: it continues when the process releases its mmap_lock, and then serves the
+ * requests that have queued up. Only probe_placer_wait and probe_placer_detach wait for the worker,
+ * both up to a limit. */
 #ifndef CRESSET_COLLECT_WORKER_PROBE_PLACER_H
 #define CRESSET_COLLECT_WORKER_PROBE_PLACER_H
 
@@ -38,19 +39,19 @@ struct probe_done {
 struct probe_placer *probe_placer_new(struct helper *helper); /* helper stays the caller's */
 void probe_placer_free(struct probe_placer *p);               /* NULL is fine */
 
-/* Requests places. Returns 0 and a number that is not 0, or -errno: there is no worker. */
+/* Requests places. Returns 0 and a serial that is not 0, or -errno if no worker can be started. */
 int probe_placer_place(struct probe_placer *p, const struct probe_wish *wish, uint32_t *serial);
-/* Takes an answer; returns false if there is none. Call it some times a second. */
+/* Takes a response; returns false if none has arrived. Call it some times a second. */
 bool probe_placer_take(struct probe_placer *p, struct probe_done *out);
-/* Returns true once after the worker has died, and all probes with it: no answer comes to what was
- * asked before. */
+/* Returns true once after the worker has died, and all probes with it: earlier requests get no
+ * response. */
 bool probe_placer_take_lost(struct probe_placer *p);
 
-/* Returns for how long the first request without an answer has been waiting; 0: there is none. */
+/* Returns for how long the oldest request has been without a response; 0: all have one. */
 uint64_t probe_placer_waits_ns(const struct probe_placer *p);
-/* Waits until every request is answered, or the time is over. */
+/* Waits until every request has a response, or the time is over. */
 void probe_placer_wait(struct probe_placer *p, uint64_t max_ns);
-/* Detaches all probes; no other may be placed afterwards. Returns whether that was done in time. */
+/* Detaches all probes; none may be placed afterwards. Returns whether that was done in time. */
 bool probe_placer_detach(struct probe_placer *p, uint64_t max_ns);
 
 /* --- messages, over base/stream.h ------------------------------------------------------------- */

@@ -32,9 +32,9 @@ struct ring_reader;
  * also CAP_SYS_ADMIN for a ring whose descriptor the program closed. */
 int ring_open(pid_t pid, uint64_t now_ns, struct ring_reader **out, struct err *err);
 
-/* The same for a caller that must not wait for the program, which can make all that look at it
- * wait: somebody else looks. fits: as agent_name_fits; -errno: unknown. open: opens the nth memfd
- * of that name, or returns -errno. f is copied. */
+/* The same for a caller that must not wait: a program can delay every process that reads its
+ * mappings, so another process reads them. fits: as agent_name_fits; -errno: unknown. open: opens
+ * the nth memfd of that name, or returns -errno. f is copied. */
 struct ring_finder {
 	int (*fits)(void *ctx, pid_t pid);
 	int (*open)(void *ctx, pid_t pid, const char *name, int flags, uint32_t nth);

@@ -1,6 +1,6 @@
-/* lock_held NAME FILE SECONDS [LIBRARY]: renames itself to NAME, publishes a process context (OTEP 4719), maps LIBRARY as a program does, and prints
- * "ready". On SIGUSR1 it reads FILE, which does not respond, through /proc/self/mem: the kernel holds the lock of its mappings during that read. A mapping
- * by another thread then waits for the lock, so no other reader gets it. It ends after SECONDS. Started by root, it becomes uid 65534. */
+/* lock_held NAME FILE SECONDS [LIBRARY]: calls itself NAME, publishes a process context (OTEP 4719), maps LIBRARY as a program does, prints "ready", and on
+ * SIGUSR1 reads FILE, which does not respond, through its own /proc/self/mem: the kernel holds the lock of its mappings for that read. An mmap of another
+ * thread then waits for the lock, so later readers wait too. It ends after SECONDS. Started by root it is uid 65534 from then on. */
 #include "process_context.h"
 
 #include <fcntl.h>

@@ -180,6 +180,48 @@ START_TEST(pending_waits_have_a_process_read_once)
 }
 END_TEST
 
+/* Makes this program's file one that another process opens, and has not opened yet. */
+static bool await_own_file(void *ctx, const struct proc_map *m)
+{
+	struct object **out = ctx;
+
+	if ((uintptr_t)compare < m->start || (uintptr_t)compare >= m->end)
+		return true;
+	*out = objects.all.v[object_of_map(&objects, getpid(), m)];
+	(*out)->state = OBJECT_AWAITED;
+	return false;
+}
+
+static enum space_table_state own_table_state(void)
+{
+	struct space_mapping m;
+	struct space_table t;
+
+	ck_assert(in_kernel(getpid(), (uintptr_t)compare, &m));
+	ck_assert_int_eq(bpf_map_lookup_elem(maps.tables, &m.table, &t), 0);
+	return t.state;
+}
+
+/* A file may arrive after the mappings: its table is built then, before a stack is walked. */
+START_TEST(late_files_get_tables)
+{
+	struct object *o = NULL;
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	proc_maps_read(getpid(), await_own_file, &o);
+	ck_assert_ptr_nonnull(o);
+	load(getpid());
+	ck_assert_int_eq(own_table_state(), TABLE_WANTED);
+	o->fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(o->fd, 0);
+	o->state = OBJECT_OPEN;
+	settle();
+	ck_assert_int_eq(own_table_state(), TABLE_READY);
+	teardown();
+}
+END_TEST
+
 /* A child has its parent's mappings, and is another program after exec; ended processes are removed from the maps. */
 START_TEST(processes_come_and_go)
 {
@@ -398,5 +440,5 @@ START_TEST(full_process_table)
 END_TEST
 
 UNIT_MAIN("space", full_mapping_table, full_process_table, every_mapping_is_reported,
-	  pending_waits_have_a_process_read_once, processes_come_and_go,
+	  pending_waits_have_a_process_read_once, late_files_get_tables, processes_come_and_go,
 	  stacks_sent_along_are_walked)
