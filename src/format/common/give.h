@@ -22,7 +22,7 @@ struct give_type {
 	int64_t period;
 	uint8_t aggregation; /* enum aggregation */
 };
-/* Adds a type, behind those that the file has already, and its series without labels. The first
+/* Adds a type after those that the file already has, and its series without labels. The first
  * type is shown unless the reader sets another. */
 uint32_t give_series(struct sink *s, const struct give_type *t);
 /* Same with labels of the sink. */

@@ -45,7 +45,7 @@ struct heaptrack_scan {
 	const char *s, *end;
 };
 
-/* Reads a hexadecimal number and the blank behind it. */
+/* Reads a hexadecimal number and the blank after it. */
 static bool heaptrack_hex(struct heaptrack_scan *c, uint64_t *out)
 {
 	uint64_t v = 0;

@@ -24,7 +24,7 @@
  *       2: step, status, n, m, m frames                      n frames at the root stay
  *       3: step, status, n, m, m frames                      n frames at the leaf go
  *     strings: length, bytes;  frames: file, function, line (zigzag), end of it, two columns, u8
- *     56 bytes before the end, "TACHSTAT": counts
+ *     48 bytes before the end, "TACHSTAT": counts
  *
  * Numbers without a size are LEB128.
  *

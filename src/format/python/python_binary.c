@@ -45,7 +45,7 @@ static bool tach_end(struct tach_source *s)
 	return !cur_left(&s->piece) && !tach_refill(s);
 }
 
-/* Returns 0 behind the end, with bad set. */
+/* Returns 0 after the end, with bad set. */
 static uint8_t tach_u8(struct tach_source *s)
 {
 	if (tach_end(s)) {
