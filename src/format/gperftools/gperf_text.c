@@ -372,7 +372,7 @@ static void gperf_give(struct gperf_text *t)
 	int n = is_heap ? (t->head.has_alloc ? 4 : 2) : t->head.kind == GPERF_DELAY ? 2 : 1;
 	for (size_t i = 0; i < t->rows.n; i++) {
 		struct gperf_row *row = &t->rows.v[i];
-		struct give_row out = { .stack = gperf_stack(t, row), .tid = SAMPLE_NO_ID };
+		struct give_row out = { .stack = gperf_stack(t, row), GIVE_ROW_NO_IDS };
 		gperf_scale(t, row->v);
 		for (int k = 0; k < n; k++) {
 			out.series = t->series[k];
@@ -381,7 +381,7 @@ static void gperf_give(struct gperf_text *t)
 				give_sums_add(&t->sums, &out);
 		}
 	}
-	give_sums_end(&t->sums, t->sink, SAMPLE_NO_ID);
+	give_sums_end(&t->sums, t->sink);
 	if (t->skipped)
 		t->sink->ops->loss(t->sink, LOSS_INPUT_SKIPPED, t->skipped);
 }

@@ -317,7 +317,7 @@ static void heaptrack_give_type(struct heaptrack_reader *r, const struct heaptra
 				   .sample_type = t->bytes,
 				   .unit = "bytes",
 				   .aggregation = t->aggregation };
-	struct give_row row = { .tid = SAMPLE_NO_ID };
+	struct give_row row = { GIVE_ROW_NO_IDS };
 	struct give_sums sums = { 0 };
 	uint32_t of_objects = give_series(r->sink, &objects);
 	uint32_t of_bytes = give_series(r->sink, &bytes);
@@ -340,7 +340,7 @@ static void heaptrack_give_type(struct heaptrack_reader *r, const struct heaptra
 		row.value = heaptrack_value(count, a->size);
 		give_sums_add(&sums, &row);
 	}
-	give_sums_end(&sums, r->sink, SAMPLE_NO_ID);
+	give_sums_end(&sums, r->sink);
 	give_sums_done(&sums);
 }
 

@@ -114,7 +114,11 @@ static struct tach_thread *tach_thread_of(struct tach_reader *r, uint64_t id, ui
 
 static void tach_add(struct tach_reader *r, const struct tach_thread *t, int64_t n)
 {
-	struct give_row row = { .series = r->series, .stack = t->stack, .tid = t->tid, .value = n };
+	struct give_row row = { .series = r->series,
+				.stack = t->stack,
+				.pid = SAMPLE_NO_ID,
+				.tid = t->tid,
+				.value = n };
 	give_sums_add(&r->sums, &row);
 }
 
@@ -303,7 +307,7 @@ static int tach_read_file(struct tach_reader *r, const char *name, struct err *e
 			 cur_of(r->file.p + h.frames, cur_left(&r->file) - h.frames - TACH_TRAILER),
 			 h.n_frames);
 	tach_read_records(r, &h);
-	give_sums_end(&r->sums, r->sink, SAMPLE_NO_ID);
+	give_sums_end(&r->sums, r->sink);
 	if (r->skipped)
 		r->sink->ops->loss(r->sink, LOSS_INPUT_SKIPPED, r->skipped);
 	return 0;

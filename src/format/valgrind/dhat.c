@@ -194,7 +194,7 @@ static void dhat_give(struct dhat_reader *d)
 {
 	uint32_t series[DHAT_VALUES] = { 0 };
 	struct give_sums sums = { 0 };
-	struct give_row row = { .tid = SAMPLE_NO_ID };
+	struct give_row row = { GIVE_ROW_NO_IDS };
 	for (int i = 0; i < DHAT_VALUES; i++)
 		if (d->has[i])
 			series[i] = dhat_series(d, i);
@@ -207,7 +207,7 @@ static void dhat_give(struct dhat_reader *d)
 				give_sums_add(&sums, &row);
 		}
 	}
-	give_sums_end(&sums, d->sink, SAMPLE_NO_ID);
+	give_sums_end(&sums, d->sink);
 	give_sums_done(&sums);
 	if (d->skipped)
 		d->sink->ops->loss(d->sink, LOSS_INPUT_SKIPPED, d->skipped);

@@ -74,6 +74,15 @@ START_TEST(austin_counts_time_and_memory)
 	check_folded(text, full, "cpu", "us", "f 100\n", 0);
 	check_folded(text, full, "alloc_space", "bytes", "f 4096\n", 0);
 	check_folded(text, full, "free_space", "bytes", "f 1024\n", 0);
+	/* Processes are told apart. */
+	struct err err = { 0 };
+	static const char two[] = "P1;T2;a.py:f:3 9\nP2;T2;a.py:f:3 8\nP1;T2;a.py:f:3 7\n";
+	struct profile *p = read_bytes(text, two, strlen(two), &err);
+	ck_assert_uint_eq(p->samples.n, 2);
+	ck_assert_uint_eq(p->samples.pid[0], 1);
+	ck_assert_int_eq(p->samples.value[0], 16000);
+	ck_assert_uint_eq(p->samples.pid[1], 2);
+	profile_free(p);
 	check_folded(text, "# austin: 3.7.0\n# mode: memory\nP1;T2;a.py:f:3 9\n", "alloc_space",
 		     "bytes", "f 9\n", 0);
 	check_folded(text, "# austin: 3.7.0\n# mode: cpu\nP1;T2;a.py:f:3 9\n", "cpu", "us", "f 9\n",
