@@ -256,7 +256,7 @@ static bool python_text_detect(const char *head, size_t len)
 	if (!semicolon || !python_take_owner(&o, line, semicolon - line))
 		return false;
 	bool is_austin = semicolon + 1 < line + line_len && semicolon[1] == 'T';
-	return memcmp(line, tid, strlen(tid)) == 0 || (o.pid != SAMPLE_NO_ID && is_austin);
+	return cur_starts(cur_of(line, line_len), tid) || (o.pid != SAMPLE_NO_ID && is_austin);
 }
 
 const struct format format_python_text = {

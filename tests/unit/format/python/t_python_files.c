@@ -160,10 +160,16 @@ START_TEST(content_tells_the_format)
 		const char *text;
 		bool is;
 	} cases[] = {
-		{ "# austin: 3.7.0\n", true },     { "P1;T2;a.py:f:3 9\n", true },
-		{ "tid:12;a.py:f:3 9\n", true },   { "P1;main 9\n", false },
-		{ "T2;main 9\n", false },          { "tid:x;a 1\n", false },
-		{ "Process;Thread;f 1\n", false }, { "", false },
+		{ "# austin: 3.7.0\n", true },
+		{ "P1;T2;a.py:f:3 9\n", true },
+		{ "tid:12;a.py:f:3 9\n", true },
+		{ "P1;main 9\n", false },
+		{ "T2;main 9\n", false },
+		{ "tid:x;a 1\n", false },
+		{ "Process;Thread;f 1\n", false },
+		{ "", false },
+		{ "P1;", false },
+		{ "tid:1;", true },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_msg(text->detect(cases[i].text, strlen(cases[i].text)) == cases[i].is,
