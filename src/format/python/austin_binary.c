@@ -45,7 +45,7 @@ static int64_t mojo_number(struct mojo_reader *r)
 	uint8_t byte = cur_u8(&r->c);
 	bool negative = byte & 0x40;
 	uint64_t v = byte & 0x3f;
-	for (int shift = 6; byte & 0x80; shift += 7) {
+	for (unsigned shift = 6; byte & 0x80; shift += shift < 63 ? 7 : 0) {
 		byte = cur_u8(&r->c);
 		if (shift < 63)
 			v |= (uint64_t)(byte & 0x7f) << shift;
