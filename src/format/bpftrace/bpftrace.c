@@ -158,7 +158,7 @@ static void bpftrace_push_stack(struct bpftrace_reader *r, const struct bpftrace
 		struct give_frame f = bpftrace_frame(bpftrace_trim(s, end));
 		if (stack->is_kernel)
 			f.kind = FRAME_KERNEL;
-		if (f.name.len && r->frames.n - first < STACK_MAX_DEPTH)
+		if (f.name.len && r->frames.n - first <= STACK_MAX_DEPTH)
 			vec_push(&r->frames, give_frame(r->sink, &f));
 		s = end + 1;
 	}

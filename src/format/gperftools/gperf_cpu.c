@@ -87,7 +87,8 @@ static bool gperf_next(struct gperf_reader *r, struct cur *c, struct gperf_recor
 
 static void gperf_add(struct gperf_reader *r, struct gperf_record *one)
 {
-	uint64_t keep = one->depth < STACK_MAX_DEPTH ? one->depth : STACK_MAX_DEPTH;
+	/* One more than a stack may have: the sink marks it as truncated. */
+	uint64_t most = STACK_MAX_DEPTH + 1, keep = one->depth < most ? one->depth : most;
 	vec_clear(&r->frames);
 	vec_reserve(&r->frames, keep);
 	r->frames.n = keep;

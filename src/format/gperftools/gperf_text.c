@@ -195,7 +195,7 @@ static bool gperf_row_line(struct gperf_text *t, struct gperf_scan c)
 	if (!gperf_values(t, &c, row.v))
 		return false;
 	while (gperf_address(&c, &pc)) {
-		if (row.n < STACK_MAX_DEPTH && t->pcs.n < GPERF_MAX_FRAMES) {
+		if (row.n <= STACK_MAX_DEPTH && t->pcs.n < GPERF_MAX_FRAMES) {
 			vec_push(&t->pcs, pc);
 			row.n++;
 		}
@@ -245,7 +245,7 @@ static void gperf_name_line(struct gperf_text *t, struct gperf_scan c)
 	c.s = tab ? tab : c.end;
 	gperf_blanks(&c);
 	f.file = gperf_source(c, &f.line);
-	if (f.name.len && row->n < STACK_MAX_DEPTH && t->names.n < GPERF_MAX_FRAMES) {
+	if (f.name.len && row->n <= STACK_MAX_DEPTH && t->names.n < GPERF_MAX_FRAMES) {
 		vec_push(&t->names, give_frame(t->sink, &f));
 		row->n++;
 	}

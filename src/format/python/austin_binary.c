@@ -151,7 +151,7 @@ static void mojo_stack(struct mojo_reader *r)
 
 static void mojo_push(struct mojo_reader *r, uint32_t frame)
 {
-	if (r->stack.n < STACK_MAX_DEPTH)
+	if (r->stack.n <= STACK_MAX_DEPTH)
 		vec_push(&r->stack, frame);
 }
 

@@ -63,7 +63,7 @@ static int dhat_indexes(struct dhat_reader *d, struct dhat_point *p)
 			return rc;
 		bool good = rc > 0 && v.token == JSON_NUMBER && v.is_integer && v.integer >= 0 &&
 			    v.integer < UINT32_MAX;
-		if (p->n < STACK_MAX_DEPTH && d->frames.n < DHAT_MAX_FRAMES) {
+		if (p->n <= STACK_MAX_DEPTH && d->frames.n < DHAT_MAX_FRAMES) {
 			vec_push(&d->frames, good ? (uint32_t)v.integer : UINT32_MAX);
 			p->n++;
 		}
