@@ -159,8 +159,7 @@ static bool gperf_head_read(const char *line, size_t len, struct gperf_head *out
 
 /* Go names the frames of a row in lines below it; otherwise the maps at the end are needed. */
 struct gperf_row {
-	size_t first; /* in pcs or names */
-	uint32_t n;
+	uint32_t first, n; /* in pcs or names */
 	bool is_named;
 	int64_t v[GPERF_VALUES];
 };
@@ -188,6 +187,18 @@ static bool gperf_values(const struct gperf_text *t, struct gperf_scan *c, int64
 	       gperf_skip(c, "@");
 }
 
+/* Adds up the last two rows if neither has a frame: such lines are much shorter than a row. */
+static void gperf_join_empty(struct gperf_text *t)
+{
+	size_t n = t->rows.n;
+	struct gperf_row *rows = t->rows.v;
+	if (n < 2 || t->head.is_scaled || rows[n - 1].n || rows[n - 2].n)
+		return;
+	for (int i = 0; i < GPERF_VALUES; i++)
+		rows[n - 2].v[i] = sum_add(rows[n - 2].v[i], rows[n - 1].v[i]);
+	t->rows.n--;
+}
+
 static bool gperf_row_line(struct gperf_text *t, struct gperf_scan c)
 {
 	struct gperf_row row = { .first = t->pcs.n };
@@ -200,6 +211,7 @@ static bool gperf_row_line(struct gperf_text *t, struct gperf_scan c)
 			row.n++;
 		}
 	}
+	gperf_join_empty(t);
 	vec_push(&t->rows, row);
 	gperf_blanks(&c);
 	return c.s == c.end;
@@ -402,8 +414,10 @@ static int gperf_read_lines(struct gperf_text *t, struct input *in, struct err *
 			       input_name(in));
 	if (t->head.kind == GPERF_COUNT)
 		memcpy(name, t->head.name.s, t->head.name.len);
-	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0) {
 		gperf_line(t, line, len);
+		t->skipped += cut;
+	}
 	if (rc == 0) {
 		gperf_types(t, name);
 		gperf_give(t);
