@@ -213,9 +213,11 @@ static int massif_read(struct input *in, struct sink *sink, struct err *err)
 	size_t len;
 	bool cut;
 	int rc;
-	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0) {
 		if (len)
 			massif_line(&m, line, len);
+		m.skipped += cut;
+	}
 	massif_end_tree(&m);
 	if (rc == 0 && !m.is_massif)
 		rc = err_set(err, EBADMSG, "%s: no snapshot of massif", input_name(in));
