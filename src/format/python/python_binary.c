@@ -26,6 +26,7 @@ struct tach_source {
 	struct cur in;
 	struct cur piece;
 	uint8_t *bytes; /* of the piece */
+	uint64_t total; /* decompressed */
 	bool bad;
 };
 
@@ -35,7 +36,8 @@ static bool tach_refill(struct tach_source *s)
 	if (!s->unpack || s->bad)
 		return false;
 	int rc = unpack_step(s->unpack, &s->in, true, s->bytes, TACH_PIECE, &got, NULL);
-	s->bad = rc < 0;
+	s->total += got;
+	s->bad = rc < 0 || s->total > INPUT_MAX_BYTES;
 	s->piece = cur_of(s->bytes, got);
 	return got > 0;
 }
@@ -92,7 +94,8 @@ struct tach_reader {
 	struct tach_source source;
 	struct map by_id;
 	VEC(struct tach_thread) threads;
-	size_t kept; /* frames of all threads */
+	size_t kept;    /* frames of all threads */
+	uint64_t steps; /* frames of the stacks of all records */
 	VEC(uint32_t) root_first;
 	struct give_sums sums;
 	uint32_t series;
@@ -136,8 +139,10 @@ static uint32_t tach_frame(struct tach_reader *r, uint64_t number)
 static bool tach_replace(struct tach_reader *r, struct tach_thread *t, uint64_t stay, uint64_t n)
 {
 	if (stay > t->frames.n || n > STACK_MAX_DEPTH || stay + n > STACK_MAX_DEPTH ||
-	    r->kept - t->frames.n + stay + n > PYTHON_MAX_KEPT_FRAMES)
+	    r->kept - t->frames.n + stay + n > PYTHON_MAX_KEPT_FRAMES ||
+	    r->steps > PYTHON_MAX_STEPS)
 		return false;
+	r->steps += stay + n;
 	size_t gone = t->frames.n - stay;
 	r->kept += n - gone;
 	vec_reserve(&t->frames, stay + n);
