@@ -221,8 +221,8 @@ START_TEST(an_idle_event_loop_is_off_cpu)
 }
 END_TEST
 
-/* Without a period's type; the file that has one of them, too. A count of samples counts what the
- * last column measures. */
+/* Also in a file that has only one of them. A count of samples counts what the last column
+ * measures. */
 START_TEST(columns_without_a_period_have_their_own_names)
 {
 	struct pprof_file f = { 0 };

@@ -74,7 +74,7 @@ START_TEST(austin_counts_time_and_memory)
 	check_folded(text, full, "cpu", "us", "f 100\n", 0);
 	check_folded(text, full, "alloc_space", "bytes", "f 4096\n", 0);
 	check_folded(text, full, "free_space", "bytes", "f 1024\n", 0);
-	/* Processes are told apart. */
+	/* Values of two processes are not added up. */
 	struct err err = { 0 };
 	static const char two[] = "P1;T2;a.py:f:3 9\nP2;T2;a.py:f:3 8\nP1;T2;a.py:f:3 7\n";
 	struct profile *p = read_bytes(text, two, strlen(two), &err);
