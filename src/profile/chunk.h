@@ -51,7 +51,7 @@ enum {
 	CHUNK_MAX_FRAMES = 1 << 30,  /* of all stacks together, fully expanded */
 };
 
-/* In CHUNK_META, behind a reason's name: the time that the losses stand for, in ns. */
+/* In CHUNK_META, after a reason's name: the time that the losses stand for, in ns. */
 #define LOSS_TIME_SUFFIX ".ns"
 
 /* Position of a writer or reader in the tables of CHUNK_DICTIONARY and CHUNK_CATALOG: the next id

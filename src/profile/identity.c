@@ -301,7 +301,7 @@ static struct cut generated_class(const char *s, size_t len, size_t from)
 	return nothing;
 }
 
-/* V8's: "~" interpreted, "^" baseline, "+" maglev, "*" turbofan, and "'" behind that for code of
+/* V8's: "~" interpreted, "^" baseline, "+" maglev, "*" turbofan, and "'" after that for code of
  * one context only. */
 static struct cut tier_mark(const char *s, size_t len, size_t from)
 {

@@ -329,7 +329,7 @@ uint32_t profile_pick_type(const struct profile *p, const char *want)
 	return UINT32_MAX;
 }
 
-static bool is_count_of_samples(const char *sample_type)
+bool profile_counts_samples(const char *sample_type)
 {
 	return !*sample_type || !strcmp(sample_type, "samples") || !strcmp(sample_type, "sample");
 }
@@ -339,8 +339,8 @@ const char *profile_type_name(const struct profile *p, uint32_t type)
 	const struct type *t = &p->series.types.v[type];
 	bool shares_name = t->period_type ? t->period_type == t->name : p->meta.sample_types.n > 1;
 	const char *sample_type = profile_str(p, t->sample_type);
-	return shares_name && !is_count_of_samples(sample_type) ? sample_type
-								: profile_str(p, t->name);
+	return shares_name && !profile_counts_samples(sample_type) ? sample_type
+								   : profile_str(p, t->name);
 }
 
 int64_t profile_total(const struct profile *p, uint32_t type)

@@ -123,6 +123,8 @@ void profile_merge(struct profile *dst, const struct profile *src);
 /* Picks the type to show: by sample type ("samples", "alloc_space"), else by name ("cpu"); with
  * want = NULL the default type, else the first. Returns UINT32_MAX if none exists. */
 uint32_t profile_pick_type(const struct profile *p, const char *want);
+/* Whether a sample type counts samples of what its type or another column says. */
+bool profile_counts_samples(const char *sample_type);
 /* Returns the name to show for a type: its own, or its sample type if it shares the name with other
  * columns of a file ("space", the period's type of four columns). Valid until the next string. */
 const char *profile_type_name(const struct profile *p, uint32_t type);

@@ -8,8 +8,8 @@
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-/* A walk over a name, token by token: enough of the grammar to tell marks from identifiers. What is
- * open is kept, as only the E that ends a lambda's parameters has a number behind it. */
+/* A walk over a name, token by token: enough of the grammar to tell marks from identifiers. Open
+ * ones are retained, as a number may follow only the E that ends a lambda's parameters. */
 enum { MAX_OPEN = 64 };
 struct tokens {
 	const char *p, *end; /* what is left */

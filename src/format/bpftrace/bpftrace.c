@@ -158,7 +158,7 @@ static void bpftrace_push_stack(struct bpftrace_reader *r, const struct bpftrace
 		struct give_frame f = bpftrace_frame(bpftrace_trim(s, end));
 		if (stack->is_kernel)
 			f.kind = FRAME_KERNEL;
-		if (f.name.len && r->frames.n - first < STACK_MAX_DEPTH)
+		if (f.name.len && r->frames.n - first <= STACK_MAX_DEPTH)
 			vec_push(&r->frames, give_frame(r->sink, &f));
 		s = end + 1;
 	}
@@ -182,7 +182,7 @@ static uint32_t bpftrace_series(struct bpftrace_reader *r, uint32_t map, uint32_
 static void bpftrace_give(struct bpftrace_reader *r, uint32_t map, int64_t value)
 {
 	struct bpftrace_key k = { 0 };
-	struct give_row row = { .tid = SAMPLE_NO_ID, .value = value };
+	struct give_row row = { GIVE_ROW_NO_IDS, .value = value };
 	if (!r->key.len || !memchr(r->key.data, '\n', r->key.len)) {
 		r->maps.v[map].without = sum_add(r->maps.v[map].without, value);
 		return;
@@ -349,13 +349,13 @@ static void bpftrace_end(struct bpftrace_reader *r)
 	uint32_t empty = r->sink->ops->stack(r->sink, NULL, 0);
 	for (uint32_t i = 0; i < r->maps.n; i++) {
 		struct bpftrace_map *m = &r->maps.v[i];
-		struct give_row row = { .stack = empty, .tid = SAMPLE_NO_ID, .value = m->without };
+		struct give_row row = { .stack = empty, GIVE_ROW_NO_IDS, .value = m->without };
 		if (!m->has_stacks || !m->without)
 			continue;
 		row.series = bpftrace_series(r, i, 0);
 		give_sums_add(&r->sums, &row);
 	}
-	give_sums_end(&r->sums, r->sink, SAMPLE_NO_ID);
+	give_sums_end(&r->sums, r->sink);
 	r->skipped += r->is_open;
 	if (r->skipped)
 		r->sink->ops->loss(r->sink, LOSS_INPUT_SKIPPED, r->skipped);

@@ -31,8 +31,9 @@ void address_map_add(struct address_map *m, const struct address_range *r, struc
 bool address_map_add_line(struct address_map *m, const char *line, size_t len);
 /* Adds all such lines of a text. */
 void address_map_add_text(struct address_map *m, const char *text, size_t len);
-/* Returns the frame at an address. Call after the last addition. Of ranges that overlap the last
- * one that was added counts; addresses outside of all are in a mapping without a name. */
+/* Returns the frame at an address. Call after the last addition. Ranges should not overlap: the one
+ * with the highest start up to the address is used, the last added of equal ones. Addresses outside
+ * of it are in a mapping without a name. */
 uint32_t address_map_frame(struct address_map *m, uint64_t address);
 void address_map_done(struct address_map *m);
 

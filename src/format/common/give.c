@@ -79,13 +79,15 @@ static bool give_same_row(const void *ctx, uint32_t id)
 {
 	const struct give_key *key = ctx;
 	const struct give_row *a = &key->sums->rows.v[id], *b = key->row;
-	return a->series == b->series && a->stack == b->stack && a->tid == b->tid;
+	return a->series == b->series && a->stack == b->stack && a->pid == b->pid &&
+	       a->tid == b->tid;
 }
 
 void give_sums_add(struct give_sums *g, const struct give_row *row)
 {
 	struct give_key key = { g, row };
-	uint64_t hash = hash_mix((uint64_t)row->series << 32 | row->tid, row->stack);
+	uint64_t ids = hash_mix(row->pid, row->tid);
+	uint64_t hash = hash_mix(ids, (uint64_t)row->series << 32 | row->stack);
 	uint32_t fresh = g->rows.n, id = map_intern(&g->index, hash, fresh, give_same_row, &key);
 	if (id == fresh)
 		vec_push(&g->rows, *row);
@@ -93,7 +95,7 @@ void give_sums_add(struct give_sums *g, const struct give_row *row)
 		g->rows.v[id].value = sum_add(g->rows.v[id].value, row->value);
 }
 
-uint64_t give_sums_end(struct give_sums *g, struct sink *s, uint32_t pid)
+uint64_t give_sums_end(struct give_sums *g, struct sink *s)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < g->rows.n; i++) {
@@ -101,7 +103,7 @@ uint64_t give_sums_end(struct give_sums *g, struct sink *s, uint32_t pid)
 		struct sample sample = give_sample(row->series, row->stack, row->value);
 		if (!row->value)
 			continue;
-		sample.pid = pid;
+		sample.pid = row->pid;
 		sample.tid = row->tid;
 		s->ops->sample(s, &sample);
 		n++;

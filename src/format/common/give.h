@@ -22,7 +22,7 @@ struct give_type {
 	int64_t period;
 	uint8_t aggregation; /* enum aggregation */
 };
-/* Adds a type, behind those that the file has already, and its series without labels. The first
+/* Adds a type after those that the file already has, and its series without labels. The first
  * type is shown unless the reader sets another. */
 uint32_t give_series(struct sink *s, const struct give_type *t);
 /* Same with labels of the sink. */
@@ -41,20 +41,20 @@ uint32_t give_frame(struct sink *s, const struct give_frame *f);
 /* One sample without a time and ids. */
 void give_value(struct sink *s, uint32_t series, uint32_t stack, int64_t value);
 
-/* Values added up by (series, stack, tid), for files that repeat them: memory grows with the
+/* Values added up by (series, stack, pid, tid), for files that repeat them: memory grows with the
  * distinct ones. Zeroed = empty. */
 struct give_row {
-	uint32_t series, stack, tid;
+	uint32_t series, stack, pid, tid;
 	int64_t value;
 };
+#define GIVE_ROW_NO_IDS .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID
 struct give_sums {
 	VEC(struct give_row) rows;
 	struct map index;
 };
 void give_sums_add(struct give_sums *g, const struct give_row *row);
-/* Passes all but zeros to the sink with this pid, in the order in which they came; returns their
- * number. */
-uint64_t give_sums_end(struct give_sums *g, struct sink *s, uint32_t pid);
+/* Passes all but zeros to the sink, in the order in which they came; returns their number. */
+uint64_t give_sums_end(struct give_sums *g, struct sink *s);
 void give_sums_done(struct give_sums *g);
 
 #endif

@@ -87,7 +87,8 @@ static bool gperf_next(struct gperf_reader *r, struct cur *c, struct gperf_recor
 
 static void gperf_add(struct gperf_reader *r, struct gperf_record *one)
 {
-	uint64_t keep = one->depth < STACK_MAX_DEPTH ? one->depth : STACK_MAX_DEPTH;
+	/* One more than a stack may have: the sink marks it as truncated. */
+	uint64_t most = STACK_MAX_DEPTH + 1, keep = one->depth < most ? one->depth : most;
 	vec_clear(&r->frames);
 	vec_reserve(&r->frames, keep);
 	r->frames.n = keep;
@@ -96,7 +97,7 @@ static void gperf_add(struct gperf_reader *r, struct gperf_record *one)
 		r->frames.v[keep - 1 - i] = address_map_frame(&r->map, pc - (i && pc));
 	}
 	int64_t count = one->count < INT64_MAX ? one->count : INT64_MAX;
-	struct give_row row = { .series = r->series, .tid = SAMPLE_NO_ID, .value = count };
+	struct give_row row = { .series = r->series, GIVE_ROW_NO_IDS, .value = count };
 	row.stack = r->sink->ops->stack(r->sink, r->frames.v, keep);
 	give_sums_add(&r->sums, &row);
 }
@@ -112,7 +113,7 @@ static int gperf_read_records(struct gperf_reader *r, struct cur c, const char *
 	address_map_add_text(&r->map, (const char *)at.p, cur_left(&at));
 	while (cur_left(&c) && gperf_next(r, &c, &one))
 		gperf_add(r, &one);
-	if (give_sums_end(&r->sums, r->sink, SAMPLE_NO_ID) == 0 && r->skipped)
+	if (give_sums_end(&r->sums, r->sink) == 0 && r->skipped)
 		return err_set(err, EBADMSG, "%s: a CPU profile of gperftools, cut in its head",
 			       name);
 	if (r->skipped)

@@ -159,8 +159,7 @@ static bool gperf_head_read(const char *line, size_t len, struct gperf_head *out
 
 /* Go names the frames of a row in lines below it; otherwise the maps at the end are needed. */
 struct gperf_row {
-	size_t first; /* in pcs or names */
-	uint32_t n;
+	uint32_t first, n; /* in pcs or names */
 	bool is_named;
 	int64_t v[GPERF_VALUES];
 };
@@ -188,6 +187,18 @@ static bool gperf_values(const struct gperf_text *t, struct gperf_scan *c, int64
 	       gperf_skip(c, "@");
 }
 
+/* Adds up the last two rows if neither has a frame: such lines are much shorter than a row. */
+static void gperf_join_empty(struct gperf_text *t)
+{
+	size_t n = t->rows.n;
+	struct gperf_row *rows = t->rows.v;
+	if (n < 2 || t->head.is_scaled || rows[n - 1].n || rows[n - 2].n)
+		return;
+	for (int i = 0; i < GPERF_VALUES; i++)
+		rows[n - 2].v[i] = sum_add(rows[n - 2].v[i], rows[n - 1].v[i]);
+	t->rows.n--;
+}
+
 static bool gperf_row_line(struct gperf_text *t, struct gperf_scan c)
 {
 	struct gperf_row row = { .first = t->pcs.n };
@@ -195,11 +206,12 @@ static bool gperf_row_line(struct gperf_text *t, struct gperf_scan c)
 	if (!gperf_values(t, &c, row.v))
 		return false;
 	while (gperf_address(&c, &pc)) {
-		if (row.n < STACK_MAX_DEPTH && t->pcs.n < GPERF_MAX_FRAMES) {
+		if (row.n <= STACK_MAX_DEPTH && t->pcs.n < GPERF_MAX_FRAMES) {
 			vec_push(&t->pcs, pc);
 			row.n++;
 		}
 	}
+	gperf_join_empty(t);
 	vec_push(&t->rows, row);
 	gperf_blanks(&c);
 	return c.s == c.end;
@@ -245,7 +257,7 @@ static void gperf_name_line(struct gperf_text *t, struct gperf_scan c)
 	c.s = tab ? tab : c.end;
 	gperf_blanks(&c);
 	f.file = gperf_source(c, &f.line);
-	if (f.name.len && row->n < STACK_MAX_DEPTH && t->names.n < GPERF_MAX_FRAMES) {
+	if (f.name.len && row->n <= STACK_MAX_DEPTH && t->names.n < GPERF_MAX_FRAMES) {
 		vec_push(&t->names, give_frame(t->sink, &f));
 		row->n++;
 	}
@@ -372,7 +384,7 @@ static void gperf_give(struct gperf_text *t)
 	int n = is_heap ? (t->head.has_alloc ? 4 : 2) : t->head.kind == GPERF_DELAY ? 2 : 1;
 	for (size_t i = 0; i < t->rows.n; i++) {
 		struct gperf_row *row = &t->rows.v[i];
-		struct give_row out = { .stack = gperf_stack(t, row), .tid = SAMPLE_NO_ID };
+		struct give_row out = { .stack = gperf_stack(t, row), GIVE_ROW_NO_IDS };
 		gperf_scale(t, row->v);
 		for (int k = 0; k < n; k++) {
 			out.series = t->series[k];
@@ -381,7 +393,7 @@ static void gperf_give(struct gperf_text *t)
 				give_sums_add(&t->sums, &out);
 		}
 	}
-	give_sums_end(&t->sums, t->sink, SAMPLE_NO_ID);
+	give_sums_end(&t->sums, t->sink);
 	if (t->skipped)
 		t->sink->ops->loss(t->sink, LOSS_INPUT_SKIPPED, t->skipped);
 }
@@ -402,8 +414,10 @@ static int gperf_read_lines(struct gperf_text *t, struct input *in, struct err *
 			       input_name(in));
 	if (t->head.kind == GPERF_COUNT)
 		memcpy(name, t->head.name.s, t->head.name.len);
-	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0) {
 		gperf_line(t, line, len);
+		t->skipped += cut;
+	}
 	if (rc == 0) {
 		gperf_types(t, name);
 		gperf_give(t);

@@ -45,7 +45,7 @@ struct heaptrack_scan {
 	const char *s, *end;
 };
 
-/* Reads a hexadecimal number and the blank behind it. */
+/* Reads a hexadecimal number and the blank after it. */
 static bool heaptrack_hex(struct heaptrack_scan *c, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -140,7 +140,8 @@ static bool heaptrack_stack(struct heaptrack_reader *r, struct heaptrack_scan c)
 	uint32_t row = good && caller ? r->stacks.v[caller - 1] : STACK_TREE_ROOT;
 	if (good) {
 		struct heaptrack_place p = r->places.v[place - 1];
-		for (uint32_t i = p.n; i-- > 0;)
+		good = r->tree.rows.n + p.n <= HEAPTRACK_MAX_ROWS;
+		for (uint32_t i = good ? p.n : 0; i-- > 0;)
 			row = stack_tree_add(&r->tree, row, r->frames.v[p.first + i]);
 	}
 	vec_push(&r->stacks, row);
@@ -317,7 +318,7 @@ static void heaptrack_give_type(struct heaptrack_reader *r, const struct heaptra
 				   .sample_type = t->bytes,
 				   .unit = "bytes",
 				   .aggregation = t->aggregation };
-	struct give_row row = { .tid = SAMPLE_NO_ID };
+	struct give_row row = { GIVE_ROW_NO_IDS };
 	struct give_sums sums = { 0 };
 	uint32_t of_objects = give_series(r->sink, &objects);
 	uint32_t of_bytes = give_series(r->sink, &bytes);
@@ -340,7 +341,7 @@ static void heaptrack_give_type(struct heaptrack_reader *r, const struct heaptra
 		row.value = heaptrack_value(count, a->size);
 		give_sums_add(&sums, &row);
 	}
-	give_sums_end(&sums, r->sink, SAMPLE_NO_ID);
+	give_sums_end(&sums, r->sink);
 	give_sums_done(&sums);
 }
 
@@ -374,13 +375,16 @@ static int heaptrack_read_lines(struct heaptrack_reader *r, struct input *in, st
 	int rc;
 	while ((rc = input_line(in, &line, &len, &cut, err)) > 0 && !r->is_raw)
 		if (len)
-			r->skipped += cut || !heaptrack_line(r, line, len);
+			r->skipped += !heaptrack_line(r, line, len) || cut;
 	if (rc < 0)
 		return rc;
 	if (r->is_raw)
 		return heaptrack_is_raw(in, err);
 	if (!r->version)
 		return err_set(err, EBADMSG, "%s: not the data of heaptrack", input_name(in));
+	if (r->version > HEAPTRACK_VERSION)
+		return err_set(err, EBADMSG, "%s: version %llu of heaptrack's data is unknown",
+			       input_name(in), (unsigned long long)r->version);
 	heaptrack_give(r);
 	return 0;
 }

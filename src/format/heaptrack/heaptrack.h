@@ -20,8 +20,11 @@
 #include "format/common/format.h"
 
 enum {
+	HEAPTRACK_VERSION = 3, /* the newest */
 	/* limit: strings, places, stacks or allocations of a heaptrack file */
 	HEAPTRACK_MAX_ENTRIES = 1 << 26,
+	/* limit: functions of all stacks of a heaptrack file; beyond, stacks end at their caller */
+	HEAPTRACK_MAX_ROWS = 1 << 25,
 	HEAPTRACK_MAX_INLINED = 256, /* functions of a place; outer ones beyond are dropped */
 };
 

@@ -4,8 +4,9 @@
  * How the model and the file correspond:
  *
  * - A sample with k values becomes up to k samples of k series with one stack and one label set.
- *   Zeros are dropped; a sample of zeros only retains its first. The types of one file share a
- *   name: the period type's, else the last sample type's. If the columns are samples/count and
+ *   Zeros are dropped; a sample of zeros only retains its first. The types of one file share the
+ *   period type's name. Without one each has its sample type's, but a count of samples
+ *   (profile_counts_samples) that of the last column. If the columns are samples/count and
  *   cpu/nanoseconds, and the second is the first times the period, they are one type {cpu,
  *   samples/count}.
  * - The numeric labels pid, tid and cpu are the columns of that name; other labels belong to the

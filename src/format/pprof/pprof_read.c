@@ -127,6 +127,13 @@ static int scan_file(struct pprof_reader *r, const char *name, struct err *err)
 
 /* --- types ------------------------------------------------------------------------------------ */
 
+/* See profile_counts_samples. */
+static bool counts_samples(struct cur sample_type)
+{
+	return !cur_left(&sample_type) || cur_is(sample_type, "samples") ||
+	       cur_is(sample_type, "sample");
+}
+
 static void set_columns(struct pprof_reader *r)
 {
 	struct pprof_tables *t = &r->tables;
@@ -136,9 +143,13 @@ static void set_columns(struct pprof_reader *r)
 	uint32_t last = pprof_string(t, r->sample_types.v[r->n_columns - 1].type);
 	for (size_t i = 0; i < r->n_columns; i++) {
 		struct value_type v = r->sample_types.v[i];
+		uint32_t sample_type = pprof_string(t, v.type);
+		bool is_count = counts_samples(pprof_text(t, v.type));
 		r->columns[i] = (struct pprof_column){
-			.type = { .name = period_type ? period_type : last,
-				  .sample_type = pprof_string(t, v.type),
+			.type = { .name = period_type ? period_type
+					  : is_count  ? last
+						      : sample_type,
+				  .sample_type = sample_type,
 				  .unit = pprof_string(t, v.unit),
 				  .period_type = period_type,
 				  .period_unit = period_unit },

@@ -414,10 +414,19 @@ static void put_own_comment(struct pprof_writer *w, const char *text)
 	pb_put_u64(&w->out, PROFILE_COMMENT, pprof_put_text(&w->put, text, strlen(text)));
 }
 
+/* The name that the reader gives a column without a comment. */
+static uint32_t guessed_name(const struct pprof_writer *w, size_t column)
+{
+	uint32_t sample_type = w->columns[column].type.sample_type;
+	bool is_count = profile_counts_samples(profile_str(w->p, sample_type));
+	if (w->period_type)
+		return w->period_type;
+	return is_count ? w->columns[w->n_columns - 1].type.sample_type : sample_type;
+}
+
 static void put_comments(struct pprof_writer *w)
 {
 	const struct profile_meta *meta = &w->p->meta;
-	const struct pprof_column *last = &w->columns[w->n_columns - 1];
 	for (size_t i = 0; i < meta->comments.n; i++)
 		pb_put_u64(&w->out, PROFILE_COMMENT,
 			   pprof_put_string(&w->put, meta->comments.v[i]));
@@ -428,7 +437,7 @@ static void put_comments(struct pprof_writer *w)
 		put_own_comment(w, PPROF_STACK_IDS_COMMENT);
 	for (size_t i = 0; i < w->n_columns; i++) {
 		struct pprof_column guessed = w->columns[i];
-		guessed.type.name = w->period_type ? w->period_type : last->type.sample_type;
+		guessed.type.name = guessed_name(w, i);
 		guessed.type.period_type = w->period_type;
 		guessed.type.period_unit = w->period_unit;
 		guessed.type.aggregation = AGG_SUM;

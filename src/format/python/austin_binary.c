@@ -34,9 +34,7 @@ struct mojo_reader {
 	bool is_open, is_idle, is_gc;
 	int64_t time_us, bytes;
 	uint32_t pid, tid;
-	VEC(struct give_sums) sums; /* by process */
-	VEC(uint32_t) pids;
-	struct map by_pid;
+	struct give_sums sums;
 	uint32_t series[MOJO_TYPES];
 	bool has_series[MOJO_TYPES];
 	uint64_t given;
@@ -47,7 +45,7 @@ static int64_t mojo_number(struct mojo_reader *r)
 	uint8_t byte = cur_u8(&r->c);
 	bool negative = byte & 0x40;
 	uint64_t v = byte & 0x3f;
-	for (int shift = 6; byte & 0x80; shift += 7) {
+	for (unsigned shift = 6; byte & 0x80; shift += shift < 63 ? 7 : 0) {
 		byte = cur_u8(&r->c);
 		if (shift < 63)
 			v |= (uint64_t)(byte & 0x7f) << shift;
@@ -99,22 +97,17 @@ static uint32_t mojo_series(struct mojo_reader *r, enum mojo_type type)
 
 static void mojo_add(struct mojo_reader *r, struct give_row row, enum mojo_type type, int64_t value)
 {
-	uint32_t fresh = r->sums.n, id = map_intern(&r->by_pid, r->pid, fresh, NULL, NULL);
-	if (id == fresh) {
-		vec_push(&r->sums, (struct give_sums){ 0 });
-		vec_push(&r->pids, r->pid);
-	}
 	row.series = mojo_series(r, type);
 	row.value = value;
 	if (value)
-		give_sums_add(&r->sums.v[id], &row);
+		give_sums_add(&r->sums, &row);
 }
 
 /* The sample that is open ends where another begins. */
 static void mojo_end_sample(struct mojo_reader *r)
 {
 	static const struct give_frame gc = { .kind = FRAME_PYTHON, .name = { ":GC:", 4 } };
-	struct give_row row = { .tid = r->tid };
+	struct give_row row = { .pid = r->pid, .tid = r->tid };
 	int64_t ns = sum_mul(r->time_us, MOJO_NS_PER_US);
 	if (!r->is_open)
 		return;
@@ -158,7 +151,7 @@ static void mojo_stack(struct mojo_reader *r)
 
 static void mojo_push(struct mojo_reader *r, uint32_t frame)
 {
-	if (r->stack.n < STACK_MAX_DEPTH)
+	if (r->stack.n <= STACK_MAX_DEPTH)
 		vec_push(&r->stack, frame);
 }
 
@@ -297,15 +290,10 @@ static int austin_binary_read(struct input *in, struct sink *sink, struct err *e
 	r.c = cur_of(bytes.data ? bytes.data : "", bytes.len);
 	if (rc == 0)
 		rc = mojo_read_events(&r, input_name(in), err);
-	for (size_t i = 0; i < r.sums.n; i++) {
-		if (rc == 0)
-			give_sums_end(&r.sums.v[i], sink, r.pids.v[i]);
-		give_sums_done(&r.sums.v[i]);
-	}
+	if (rc == 0)
+		give_sums_end(&r.sums, sink);
+	give_sums_done(&r.sums);
 	vec_done(&r.stack);
-	vec_done(&r.sums);
-	vec_done(&r.pids);
-	map_done(&r.by_pid);
 	map_done(&r.strings);
 	map_done(&r.frames);
 	buf_done(&bytes);

@@ -24,7 +24,7 @@
  *       2: step, status, n, m, m frames                      n frames at the root stay
  *       3: step, status, n, m, m frames                      n frames at the leaf go
  *     strings: length, bytes;  frames: file, function, line (zigzag), end of it, two columns, u8
- *     56 bytes before the end, "TACHSTAT": counts
+ *     48 bytes before the end, "TACHSTAT": counts
  *
  * Numbers without a size are LEB128.
  *
@@ -45,6 +45,8 @@ enum {
 	PYTHON_MAX_THREADS = 1 << 16,
 	PYTHON_MAX_KEPT_FRAMES = 1 << 24,
 };
+/* limit: frames of all stacks of a file of profiling.sampling --binary; later ones are left out */
+#define PYTHON_MAX_STEPS (1ull << 34)
 
 extern const struct format format_python_text, format_python_binary, format_python_jsonl;
 extern const struct format format_austin_binary;

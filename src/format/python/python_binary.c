@@ -26,6 +26,7 @@ struct tach_source {
 	struct cur in;
 	struct cur piece;
 	uint8_t *bytes; /* of the piece */
+	uint64_t total; /* decompressed */
 	bool bad;
 };
 
@@ -35,7 +36,8 @@ static bool tach_refill(struct tach_source *s)
 	if (!s->unpack || s->bad)
 		return false;
 	int rc = unpack_step(s->unpack, &s->in, true, s->bytes, TACH_PIECE, &got, NULL);
-	s->bad = rc < 0;
+	s->total += got;
+	s->bad = rc < 0 || s->total > INPUT_MAX_BYTES;
 	s->piece = cur_of(s->bytes, got);
 	return got > 0;
 }
@@ -45,7 +47,7 @@ static bool tach_end(struct tach_source *s)
 	return !cur_left(&s->piece) && !tach_refill(s);
 }
 
-/* Returns 0 behind the end, with bad set. */
+/* Returns 0 after the end, with bad set. */
 static uint8_t tach_u8(struct tach_source *s)
 {
 	if (tach_end(s)) {
@@ -92,7 +94,8 @@ struct tach_reader {
 	struct tach_source source;
 	struct map by_id;
 	VEC(struct tach_thread) threads;
-	size_t kept; /* frames of all threads */
+	size_t kept;    /* frames of all threads */
+	uint64_t steps; /* frames of the stacks of all records */
 	VEC(uint32_t) root_first;
 	struct give_sums sums;
 	uint32_t series;
@@ -114,7 +117,11 @@ static struct tach_thread *tach_thread_of(struct tach_reader *r, uint64_t id, ui
 
 static void tach_add(struct tach_reader *r, const struct tach_thread *t, int64_t n)
 {
-	struct give_row row = { .series = r->series, .stack = t->stack, .tid = t->tid, .value = n };
+	struct give_row row = { .series = r->series,
+				.stack = t->stack,
+				.pid = SAMPLE_NO_ID,
+				.tid = t->tid,
+				.value = n };
 	give_sums_add(&r->sums, &row);
 }
 
@@ -132,8 +139,10 @@ static uint32_t tach_frame(struct tach_reader *r, uint64_t number)
 static bool tach_replace(struct tach_reader *r, struct tach_thread *t, uint64_t stay, uint64_t n)
 {
 	if (stay > t->frames.n || n > STACK_MAX_DEPTH || stay + n > STACK_MAX_DEPTH ||
-	    r->kept - t->frames.n + stay + n > PYTHON_MAX_KEPT_FRAMES)
+	    r->kept - t->frames.n + stay + n > PYTHON_MAX_KEPT_FRAMES ||
+	    r->steps > PYTHON_MAX_STEPS)
 		return false;
+	r->steps += stay + n;
 	size_t gone = t->frames.n - stay;
 	r->kept += n - gone;
 	vec_reserve(&t->frames, stay + n);
@@ -303,7 +312,7 @@ static int tach_read_file(struct tach_reader *r, const char *name, struct err *e
 			 cur_of(r->file.p + h.frames, cur_left(&r->file) - h.frames - TACH_TRAILER),
 			 h.n_frames);
 	tach_read_records(r, &h);
-	give_sums_end(&r->sums, r->sink, SAMPLE_NO_ID);
+	give_sums_end(&r->sums, r->sink);
 	if (r->skipped)
 		r->sink->ops->loss(r->sink, LOSS_INPUT_SKIPPED, r->skipped);
 	return 0;

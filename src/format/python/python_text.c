@@ -20,9 +20,7 @@ struct python_text {
 	uint32_t series[PYTHON_MAX_SERIES]; /* valid once has_series */
 	bool has_series;
 	VEC(uint32_t) frames;
-	struct map by_pid; /* pid → sums */
-	VEC(struct give_sums) sums;
-	VEC(uint32_t) pids; /* of the sums */
+	struct give_sums sums;
 	uint64_t good, skipped;
 };
 
@@ -135,23 +133,12 @@ static uint32_t python_stack(struct python_text *t, const char *s, size_t len,
 	return t->sink->ops->stack(t->sink, t->frames.v, t->frames.n);
 }
 
-static struct give_sums *python_sums(struct python_text *t, uint32_t pid)
-{
-	uint32_t fresh = t->sums.n, id = map_intern(&t->by_pid, pid, fresh, NULL, NULL);
-	if (id == fresh) {
-		vec_push(&t->sums, (struct give_sums){ 0 });
-		vec_push(&t->pids, pid);
-	}
-	return &t->sums.v[id];
-}
-
-static void python_add(struct python_text *t, struct give_sums *sums, struct give_row row, int i,
-		       int64_t value)
+static void python_add(struct python_text *t, struct give_row row, int i, int64_t value)
 {
 	row.series = t->series[i];
 	row.value = value;
 	if (value)
-		give_sums_add(sums, &row);
+		give_sums_add(&t->sums, &row);
 }
 
 /* Reads "100" or "100,1,-4096". */
@@ -167,21 +154,19 @@ static bool python_values(const struct python_text *t, const char *s, const char
 	return s == end;
 }
 
-static void python_add_all(struct python_text *t, struct give_sums *sums, struct give_row row,
-			   const int64_t v[3])
+static void python_add_all(struct python_text *t, struct give_row row, const int64_t v[3])
 {
 	int64_t ns = sum_mul(v[0], PYTHON_NS_PER_US);
 	int64_t bytes = t->mode == PYTHON_FULL ? v[2] : v[0];
 	int memory = t->mode == PYTHON_FULL ? 2 : 0;
 	if (t->mode == PYTHON_SAMPLES)
-		python_add(t, sums, row, 0, v[0]);
+		python_add(t, row, 0, v[0]);
 	if (t->mode == PYTHON_WALL || t->mode == PYTHON_CPU || t->mode == PYTHON_FULL)
-		python_add(t, sums, row, 0, ns);
+		python_add(t, row, 0, ns);
 	if (t->mode == PYTHON_FULL && !v[1])
-		python_add(t, sums, row, 1, ns);
+		python_add(t, row, 1, ns);
 	if (t->mode == PYTHON_FULL || t->mode == PYTHON_MEMORY)
-		python_add(t, sums, row, memory + (bytes < 0),
-			   bytes < 0 ? sum_sub(0, bytes) : bytes);
+		python_add(t, row, memory + (bytes < 0), bytes < 0 ? sum_sub(0, bytes) : bytes);
 }
 
 static bool python_line(struct python_text *t, const char *line, size_t len)
@@ -194,8 +179,9 @@ static bool python_line(struct python_text *t, const char *line, size_t len)
 	if (!t->has_series)
 		python_types(t);
 	struct give_row row = { .stack = python_stack(t, line, blank - line, &owner) };
+	row.pid = owner.pid;
 	row.tid = owner.tid;
-	python_add_all(t, python_sums(t, owner.pid), row, v);
+	python_add_all(t, row, v);
 	t->good++;
 	return true;
 }
@@ -245,17 +231,12 @@ static int python_text_read(struct input *in, struct sink *sink, struct err *err
 {
 	struct python_text t = { .sink = sink };
 	int rc = python_text_lines(&t, in, err);
-	for (size_t i = 0; i < t.sums.n; i++) {
-		if (rc == 0)
-			give_sums_end(&t.sums.v[i], sink, t.pids.v[i]);
-		give_sums_done(&t.sums.v[i]);
-	}
+	if (rc == 0)
+		give_sums_end(&t.sums, sink);
 	if (rc == 0 && t.skipped)
 		sink->ops->loss(sink, LOSS_INPUT_SKIPPED, t.skipped);
+	give_sums_done(&t.sums);
 	vec_done(&t.frames);
-	vec_done(&t.sums);
-	vec_done(&t.pids);
-	map_done(&t.by_pid);
 	return rc;
 }
 
@@ -275,7 +256,7 @@ static bool python_text_detect(const char *head, size_t len)
 	if (!semicolon || !python_take_owner(&o, line, semicolon - line))
 		return false;
 	bool is_austin = semicolon + 1 < line + line_len && semicolon[1] == 'T';
-	return memcmp(line, tid, strlen(tid)) == 0 || (o.pid != SAMPLE_NO_ID && is_austin);
+	return cur_starts(cur_of(line, line_len), tid) || (o.pid != SAMPLE_NO_ID && is_austin);
 }
 
 const struct format format_python_text = {

@@ -151,7 +151,7 @@ static void slicer_advance(struct slicer *z, int64_t now_ns)
 }
 
 /* Whether a slice that would end at end_ns, after the innermost one, follows it and only starts too
- * early: more of it is behind the end of the other than before. */
+ * early: more of it is after the end of the other than before. */
 static bool slicer_follows(const struct slicer *z, int64_t ts_ns, int64_t end_ns)
 {
 	int64_t other_ns = z->open.v[z->open.n - 1].end_ns;

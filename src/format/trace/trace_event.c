@@ -101,7 +101,7 @@ enum trace_part { TRACE_ARGS, TRACE_DATA, TRACE_CPU_PROFILE };
 static int trace_read_part(struct trace_event *e, enum trace_part part, struct json_reader *r,
 			   struct sink *sink, struct err *err);
 
-/* Only these members of args.data identify a profile: other events as well, have members called
+/* Only these members of args.data identify a profile: other events also have members called
  * nodes and samples. */
 static bool trace_is_profile_data(const struct json_value *key)
 {

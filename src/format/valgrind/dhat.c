@@ -63,7 +63,7 @@ static int dhat_indexes(struct dhat_reader *d, struct dhat_point *p)
 			return rc;
 		bool good = rc > 0 && v.token == JSON_NUMBER && v.is_integer && v.integer >= 0 &&
 			    v.integer < UINT32_MAX;
-		if (p->n < STACK_MAX_DEPTH && d->frames.n < DHAT_MAX_FRAMES) {
+		if (p->n <= STACK_MAX_DEPTH && d->frames.n < DHAT_MAX_FRAMES) {
 			vec_push(&d->frames, good ? (uint32_t)v.integer : UINT32_MAX);
 			p->n++;
 		}
@@ -90,6 +90,18 @@ static int dhat_member(struct dhat_reader *d, struct dhat_point *p, const struct
 	return rc;
 }
 
+/* A point without a value adds nothing, and its text may be much shorter than the point. */
+static void dhat_add_point(struct dhat_reader *d, const struct dhat_point *p)
+{
+	bool any = false;
+	for (int i = 0; i < DHAT_VALUES; i++)
+		any |= p->v[i] != 0;
+	if (any)
+		vec_push(&d->points, *p);
+	else
+		d->frames.n = p->first;
+}
+
 static int dhat_point(struct dhat_reader *d)
 {
 	struct dhat_point p = { .first = d->frames.n };
@@ -101,7 +113,7 @@ static int dhat_point(struct dhat_reader *d)
 		rc = rc < 0 ? rc : 1;
 	}
 	if (rc == 0 && is_object)
-		vec_push(&d->points, p);
+		dhat_add_point(d, &p);
 	d->skipped += rc == 0 && !is_object;
 	return rc;
 }
@@ -194,7 +206,7 @@ static void dhat_give(struct dhat_reader *d)
 {
 	uint32_t series[DHAT_VALUES] = { 0 };
 	struct give_sums sums = { 0 };
-	struct give_row row = { .tid = SAMPLE_NO_ID };
+	struct give_row row = { GIVE_ROW_NO_IDS };
 	for (int i = 0; i < DHAT_VALUES; i++)
 		if (d->has[i])
 			series[i] = dhat_series(d, i);
@@ -207,7 +219,7 @@ static void dhat_give(struct dhat_reader *d)
 				give_sums_add(&sums, &row);
 		}
 	}
-	give_sums_end(&sums, d->sink, SAMPLE_NO_ID);
+	give_sums_end(&sums, d->sink);
 	give_sums_done(&sums);
 	if (d->skipped)
 		d->sink->ops->loss(d->sink, LOSS_INPUT_SKIPPED, d->skipped);
@@ -219,7 +231,7 @@ static int dhat_read(struct input *in, struct sink *sink, struct err *err)
 	json_set_lenient(d.json);
 	int rc = dhat_object(&d);
 	d.skipped += rc == 0 && json_was_cut(d.json);
-	if (rc == 0 && (!d.is_dhat || !d.points.n || !d.has[DHAT_TB]))
+	if (rc == 0 && (!d.is_dhat || !d.has[DHAT_TB]))
 		rc = err_set(err, EBADMSG, "%s: no program point of dhat", input_name(in));
 	if (rc == 0)
 		dhat_give(&d);

@@ -191,7 +191,7 @@ static void massif_give(struct massif_reader *m)
 		.name = name, .sample_type = name, .unit = "bytes", .aggregation = AGG_SNAPSHOT
 	};
 	struct give_sums sums = { 0 };
-	struct give_row row = { .series = give_series(m->sink, &type), .tid = SAMPLE_NO_ID };
+	struct give_row row = { .series = give_series(m->sink, &type), GIVE_ROW_NO_IDS };
 	if (!m->has_tree)
 		vec_push(&m->rows,
 			 (struct massif_row){ m->sink->ops->stack(m->sink, NULL, 0), m->most });
@@ -200,7 +200,7 @@ static void massif_give(struct massif_reader *m)
 		row.value = m->rows.v[i].bytes;
 		give_sums_add(&sums, &row);
 	}
-	give_sums_end(&sums, m->sink, SAMPLE_NO_ID);
+	give_sums_end(&sums, m->sink);
 	give_sums_done(&sums);
 	if (m->skipped)
 		m->sink->ops->loss(m->sink, LOSS_INPUT_SKIPPED, m->skipped);
@@ -213,9 +213,11 @@ static int massif_read(struct input *in, struct sink *sink, struct err *err)
 	size_t len;
 	bool cut;
 	int rc;
-	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
+	while ((rc = input_line(in, &line, &len, &cut, err)) > 0) {
 		if (len)
 			massif_line(&m, line, len);
+		m.skipped += cut;
+	}
 	massif_end_tree(&m);
 	if (rc == 0 && !m.is_massif)
 		rc = err_set(err, EBADMSG, "%s: no snapshot of massif", input_name(in));

@@ -192,11 +192,11 @@ static void count_dirs(struct matcher *x)
 	x->has_dirs = true;
 }
 
-/* The directories in which two files have the same path; false if there is none. */
 struct rename_dirs {
 	uint64_t a, b; /* hashes, in the order of size */
 };
 
+/* Finds the directories in which two files have the same path. Returns false without such. */
 static bool rename_of(const struct matcher *x, uint32_t one, uint32_t other,
 		      struct rename_dirs *out)
 {

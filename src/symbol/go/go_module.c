@@ -52,9 +52,9 @@ struct info_search {
 /* Returns N of Go 1.N; 0: unknown, or between releases. */
 static unsigned release_at(struct gopclntab *t, uint64_t at)
 {
-	char info[INFO_BYTES + 1];
+	char info[INFO_BYTES + 1] = { 0 }; /* a file may end in it */
 	unsigned release = 0;
-	info[file_pages_read(&t->pages, at, info, INFO_BYTES)] = 0;
+	file_pages_read(&t->pages, at, info, INFO_BYTES);
 	if (memcmp(info, info_magic, sizeof info_magic - 1) != 0 ||
 	    !(info[INFO_FLAGS] & INFO_INLINE))
 		return 0;

@@ -10,7 +10,7 @@
  *
  * g is 38 up to Go 1.19, 40 up to 1.26, and 43 in 1.27; the table's header is the same in the last
  * two. So `go:func.*` is used only if all of this agrees: the release in .go.buildinfo, where there
- * is one; the words behind g; and the inline trees that it leads to. Without it the program has no
+ * is one; the words after g; and the inline trees that it leads to. Without it the program has no
  * inlined functions.
  *
  * Sources: src/runtime/symtab.go and src/debug/buildinfo/buildinfo.go of Go 1.19, 1.26 and 1.27. */

@@ -115,6 +115,11 @@ START_TEST(lines_that_are_none_are_counted)
 		     "--- mutex:\ncycles/second=1000000000\nsampling period=2\n7 1 @ 0x10\n"
 		     "#\t0xf\tf+0x1\tm.go:1\n",
 		     NULL, "ns", "f 14\n", 0);
+	/* Rows without frames are one; names belong to the row above them. */
+	check_folded(f,
+		     "a profile: total 9\n1 @\n2 @\n3 @\n4 @\n#\t0x1\tg+0x1\ta.go:1\n5 @\n"
+		     "6 @ 0x1\n",
+		     NULL, NULL, "[empty] 11\n[unknown]+0x0 6\ng 4\n", 0);
 	check_refused(f, "heap profile: 1: 2\n", "not a text profile");
 	check_refused(f, "", "not a text profile");
 }

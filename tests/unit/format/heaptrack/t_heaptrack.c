@@ -1,6 +1,7 @@
 // tier: test
 #include "read_text.h"
 
+#include "base/input.h"
 #include "format/heaptrack/heaptrack.h"
 
 static const struct format *const f = &format_heaptrack;
@@ -73,8 +74,29 @@ START_TEST(bad_lines_are_counted)
 	check_folded(f, HEAD "a ffffffffffffffff 1\n+ 0\n+ 0\n", "alloc_space", "bytes",
 		     "f 9223372036854775807\n", 0);
 	check_refused(f, "v 10400 3\nx 1 a\nm 1 0\n", "raw data of heaptrack");
+	check_refused(f, "v 10400 4\nX a\n", "version 4 of heaptrack's data is unknown");
 	check_refused(f, "a;b 1\n", "not the data of heaptrack");
 	check_refused(f, "", "not the data of heaptrack");
+}
+END_TEST
+
+/* A name longer than a line may be: the strings after it are still numbered right. */
+START_TEST(a_long_name_is_cut)
+{
+	struct buf b = { 0 };
+	struct err err = { 0 };
+	buf_adds(&b, "v 10400 3\ns 1000001 ");
+	for (unsigned i = 0; i < INPUT_MAX_LINE; i++)
+		buf_addc(&b, 'x');
+	buf_adds(&b, "\ns 1 f\ni 10 0 2 0 0\nt 1 0\na 1 1\n+ 0\n");
+	struct profile *p = read_bytes(f, b.data, b.len, &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	char *got = folded_type(p, "alloc_objects", NULL);
+	ck_assert_str_eq(got, "f 1\n");
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 1);
+	free(got);
+	profile_free(p);
+	buf_done(&b);
 }
 END_TEST
 
@@ -95,5 +117,5 @@ START_TEST(content_tells_the_format)
 END_TEST
 
 UNIT_MAIN("heaptrack", known_files_add_up, inlined_functions_are_where_they_belong,
-	  the_peak_is_a_moment, bad_lines_are_counted, a_file_may_be_cut_anywhere,
-	  content_tells_the_format)
+	  the_peak_is_a_moment, bad_lines_are_counted, a_long_name_is_cut,
+	  a_file_may_be_cut_anywhere, content_tells_the_format)

@@ -221,6 +221,38 @@ START_TEST(an_idle_event_loop_is_off_cpu)
 }
 END_TEST
 
+/* Also in a file that has only one of them. A count of samples counts what the last column
+ * measures. */
+START_TEST(columns_without_a_period_have_their_own_names)
+{
+	struct pprof_file f = { 0 };
+	file_value_type(&f, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
+	file_value_type(&f, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+	file_function(&f, 1, "main", "main.c", 0);
+	file_location(&f, 1, 0, 0, LINES(1));
+	put_two_values(&f, 2, 64);
+	struct profile *p = profile_of_file(&f);
+	struct buf b = written_bytes(p, "alloc_objects");
+	struct profile *one = profile_of_bytes(b.data, b.len);
+	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, "alloc_space")), "alloc_space");
+	ck_assert_str_eq(profile_str(one, one->series.types.v[0].name), "alloc_objects");
+	ck_assert_str_eq(profile_type_name(one, 0), "alloc_objects");
+	ck_assert_uint_eq(one->meta.comments.n, 0);
+	profile_free(one);
+	profile_free(p);
+	buf_done(&b);
+	f = (struct pprof_file){ 0 };
+	file_value_type(&f, PROFILE_SAMPLE_TYPE, "samples", "count");
+	file_value_type(&f, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+	file_function(&f, 1, "main", "main.c", 0);
+	file_location(&f, 1, 0, 0, LINES(1));
+	put_two_values(&f, 2, 64);
+	p = profile_of_file(&f);
+	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, "samples")), "cpu");
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(one_type_can_be_asked_for)
 {
 	struct profile *p = read_golden("parca-alloc_objects");
@@ -296,4 +328,5 @@ UNIT_MAIN("pprof_types", samples_and_their_time_are_one_type, times_that_are_not
 	  rates_that_differ_are_brought_together, the_last_column_is_shown_unless_the_file_says,
 	  a_default_that_no_column_has_is_none, an_address_at_the_end_of_all_is_no_frame,
 	  a_tree_is_named_by_the_type_that_is_shown, an_idle_event_loop_is_off_cpu,
-	  one_type_can_be_asked_for, pid_tid_and_cpu_are_columns)
+	  columns_without_a_period_have_their_own_names, one_type_can_be_asked_for,
+	  pid_tid_and_cpu_are_columns)

@@ -74,6 +74,15 @@ START_TEST(austin_counts_time_and_memory)
 	check_folded(text, full, "cpu", "us", "f 100\n", 0);
 	check_folded(text, full, "alloc_space", "bytes", "f 4096\n", 0);
 	check_folded(text, full, "free_space", "bytes", "f 1024\n", 0);
+	/* Values of two processes are not added up. */
+	struct err err = { 0 };
+	static const char two[] = "P1;T2;a.py:f:3 9\nP2;T2;a.py:f:3 8\nP1;T2;a.py:f:3 7\n";
+	struct profile *p = read_bytes(text, two, strlen(two), &err);
+	ck_assert_uint_eq(p->samples.n, 2);
+	ck_assert_uint_eq(p->samples.pid[0], 1);
+	ck_assert_int_eq(p->samples.value[0], 16000);
+	ck_assert_uint_eq(p->samples.pid[1], 2);
+	profile_free(p);
 	check_folded(text, "# austin: 3.7.0\n# mode: memory\nP1;T2;a.py:f:3 9\n", "alloc_space",
 		     "bytes", "f 9\n", 0);
 	check_folded(text, "# austin: 3.7.0\n# mode: cpu\nP1;T2;a.py:f:3 9\n", "cpu", "us", "f 9\n",
@@ -151,10 +160,16 @@ START_TEST(content_tells_the_format)
 		const char *text;
 		bool is;
 	} cases[] = {
-		{ "# austin: 3.7.0\n", true },     { "P1;T2;a.py:f:3 9\n", true },
-		{ "tid:12;a.py:f:3 9\n", true },   { "P1;main 9\n", false },
-		{ "T2;main 9\n", false },          { "tid:x;a 1\n", false },
-		{ "Process;Thread;f 1\n", false }, { "", false },
+		{ "# austin: 3.7.0\n", true },
+		{ "P1;T2;a.py:f:3 9\n", true },
+		{ "tid:12;a.py:f:3 9\n", true },
+		{ "P1;main 9\n", false },
+		{ "T2;main 9\n", false },
+		{ "tid:x;a 1\n", false },
+		{ "Process;Thread;f 1\n", false },
+		{ "", false },
+		{ "P1;", false },
+		{ "tid:1;", true },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		ck_assert_msg(text->detect(cases[i].text, strlen(cases[i].text)) == cases[i].is,

@@ -85,6 +85,8 @@ START_TEST(points_become_stacks)
 	check_folded(f,
 		     "{\"dhatFileVersion\":2,\"mode\":\"ad-hoc\",\"pps\":[{\"tb\":5,\"fs\":[]}]}",
 		     "weight", NULL, "[empty] 5\n", 0);
+	check_folded(f, DHAT_HEAD "\"pps\":[{\"tb\":0,\"fs\":[7]},{},{\"tb\":5,\"fs\":[]}]}", NULL,
+		     "bytes", "[empty] 5\n", 0);
 	check_refused(f, DHAT_HEAD "\"pps\":[]}", "no program point");
 	check_refused(f, "{\"pps\":[{\"tb\":1}]}", "no program point");
 }
