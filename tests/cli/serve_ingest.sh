@@ -198,7 +198,7 @@ is "… when they were idle, as of the recording" "$(get api/v1/gpu-idle from=$(
 has "… by readings" '["1","readings",2000000000,7000000000,' "$("$cresset" -q report --gpu-idle --json "$tmp/gpu.cresset" | jq -c "$devices")"
 push 'type=other&label=host=gpu2' "$tmp/gpu.cresset" >/dev/null
 is "… retain their names if types are renamed" "$(get api/v1/series match='hw_gpu_power{host="gpu2"}' | jq -c length)" 2
-# A host whose only data are readings, in a store whose other hosts have wall and cpu: busy for 2 s, idle for 3 s.
+# A host with readings only, in a store with wall and cpu of other hosts: busy for 2 s, idle for 3 s.
 point=0
 for share in 0.9 0.9 0.9 0 0 0; do
 	printf 'data_points { time_unix_nano: %d000000000 as_double: %s attributes { key: "gpu" value { string_value: "0" } } attributes { key: "task" value { string_value: "general" } } }\n' \

@@ -197,7 +197,7 @@ static int build(struct idle_read *r, struct gpu_idle *out)
 	return rc;
 }
 
-/* Returns the best type of those that the selected hosts have. */
+/* Returns gpu_idle_type among the selected series. */
 static uint32_t type_of_threads(const struct profile *catalog, const struct selector *selector)
 {
 	if (!selector)
