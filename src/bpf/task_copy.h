@@ -3,10 +3,10 @@
  * bpf/task_copy.h: copies memory of a task that does not run, without waiting for its process.
  *
  * bpf_copy_from_user_task takes the lock of the process's mappings and reads pages in. So it waits
- * for whoever holds that lock, for the handler of a userfaultfd, and for the file system of a mapped
- * file. bpf_find_vma never waits: it only tries the lock. Memory is copied if the lock is free and
- * the mapping is ordinary memory or a file of this machine. A process can still take the lock
- * between the two calls, which are less than a microsecond apart. */
+ * for the holder of that lock, for the handler of a userfaultfd, and for the file system of a
+ * mapped file. bpf_find_vma never waits: it only tries the lock. Memory is copied if the lock is
+ * free and the mapping is ordinary memory or a file of this machine. A process can still take the
+ * lock between the two calls, which are less than a microsecond apart. */
 #ifndef CRESSET_BPF_TASK_COPY_H
 #define CRESSET_BPF_TASK_COPY_H
 
