@@ -257,7 +257,7 @@ test-bin: all $(BUILD)/portable/cresset $(unit_bin) $(LIVE_BIN) $(DOUBLES) $(FIX
 test-unit: $(BUILD)/cresset $(if $(T),$(BUILD)/unit/t_$(T) $(BUILD)/tools/tapsum,$(unit_bin)) ## unit tests only; T=name for one
 	BUILD=$(BUILD) tests/run unit $(T)
 # The tiers: each test's file names its own (tests/run --help). docs/testing.md says what they prove.
-test: test-bin ## each module, format, command and page, and each promise of the README live; the last line: N passed, N failed, N skipped; ten minutes
+test: test-bin ## each module, format, command and page, and each promise of the README live; the last line: N passed, N failed, N skipped; as root, eight minutes
 	BUILD=$(BUILD) tests/run test
 test-live: test-bin ## recordings of programs of known truth on this machine, other compilers, sanitizers; as root, half an hour
 	BUILD=$(BUILD) tests/run live

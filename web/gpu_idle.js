@@ -40,7 +40,7 @@ function classes(d) {
 		el('tr', {}, ...list.map((v) => el(name, {}, v)));
 	return el(
 		'table',
-		{ class: 'idle-gaps', 'aria-label': 'Idle gaps by waker' },
+		{ class: 'idle-gaps', 'aria-label': 'Idle gaps by the work that ended them' },
 		cells('th', ['gaps', 'idle', 'median', 'longest', 'ended by']),
 		...d.ended_by
 			.slice(0, CLASSES)

@@ -193,7 +193,8 @@ function readHeader(r) {
 function checkHeader(h, left) {
 	/** @param {any} list */
 	const isWords = (list) => Array.isArray(list) && list.every((word) => typeof word === 'string');
-	if (!h || typeof h !== 'object' || h.version !== VERSION) throw new Error('the header has no version');
+	if (!h || typeof h !== 'object' || h.version !== VERSION)
+		throw new Error(`the header is not of version ${VERSION}`);
 	count(h.nodes, 'nodes', left);
 	count(h.frames, 'frames', left);
 	count(h.strings, 'strings', left);

@@ -20,7 +20,7 @@
  * interrupted system call is restarted, with its full timeout. Remaining risks for the process:
  *
  *     - SIGKILL of this program and of its guardian at one time, as of a whole control group: the
- *     thread waits for ever, or retains a real-time priority
+ *     thread waits for ever, or stays at a real-time priority
  *     - a fault in pthread_create: the thread is taken out of it, and locks may be held
  *     - a system call filter that another thread installs for all threads while one of them is
  *     stopped

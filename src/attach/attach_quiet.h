@@ -1,7 +1,7 @@
 /* attach/attach_quiet.h: whether the lock of a process's mappings is free, as seen from outside.
  *
  * A stopped thread that maps memory waits for that lock (mmap_lock) like any other thread, and
- * cannot be released before it has it. Another thread retains the lock for as long as it makes or
+ * cannot be released before it has it. Another thread holds the lock for as long as it makes or
  * frees pages (MAP_POPULATE, munmap): seconds, for some GB. So before any thread is stopped
  *
  *     one word is read      by a child, as a read that waits for the lock cannot be interrupted

@@ -100,7 +100,7 @@ struct wait_info {
 	__u64 kernel_hash;
 	__u32 parts; /* bits of enum wait_part: which are shown; 0: not a wait */
 	__u32 waker_tgid;
-	__u32 waker_tid; /* 0: unknown, or an interrupt (then the name reports this) */
+	__u32 waker_tid; /* 0: unknown, or an interrupt (by its name) */
 	/* Identifies a pending wait among those of its thread; 0: the wait is over. A pending wait
 	 * that is reported again before its thread has run has no stack (stack_hash is 0): the copy
 	 * sent with the first report is still valid. */

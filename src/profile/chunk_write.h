@@ -12,7 +12,7 @@
 
 struct profile;
 
-/* Receives payloads, compressed if flags report this. A failure ends the writing. */
+/* Receives payloads, compressed if a bit of flags is set. A failure ends the writing. */
 struct chunk_out {
 	int (*put)(void *ctx, enum chunk_type type, uint32_t flags, const void *payload, size_t len,
 		   struct err *err);

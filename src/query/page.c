@@ -31,11 +31,15 @@ static void settle_owners(struct query *q, struct gpu_idle_opts *opts)
 	const struct profile *catalog = q->source->ops->catalog(q->source);
 	struct query own = *q;
 	struct err none;
-	if (gpu_idle_ask_type(&own, &none) == 0 && own.type != GPU_IDLE_TYPE_NONE &&
-	    gpu_idle_is_of_threads(catalog, own.type))
-		*q = own;
-	else
-		opts->of_hosts = true;
+	opts->of_hosts = true;
+	if (gpu_idle_ask_type(&own, &none) < 0)
+		return;
+	if (own.type == GPU_IDLE_TYPE_NONE) {
+		q->type = own.type;
+	} else if (gpu_idle_is_of_threads(catalog, own.type)) {
+		q->type = own.type;
+		opts->of_hosts = false;
+	}
 }
 
 static int put_idle(const struct query *q, struct buf *json, struct err *err)

@@ -1,4 +1,4 @@
-/* query/plan.h: serves queries to a source.
+/* query/plan.h: runs queries on a source.
  *
  *     struct query q = { .source = s, .selector = sel, .type = type, .from_ns = …, .to_ns = … };
  *     query_tree(&q, &answer, &err);                   a flame tree; tables with profile/tree/top.h

@@ -111,7 +111,7 @@ static bool is_origin(const char *origin, const char *host)
 	       strcasecmp(name + strlen("://"), host) == 0;
 }
 
-/* A page of another site can make a browser send requests here: through a separate name that
+/* A page of another site can make a browser send requests here: through that site's name, if it
  * resolves to 127.0.0.1, or by posting a form. */
 static unsigned check_site(const struct server *s, const struct heads *h, struct err *err)
 {

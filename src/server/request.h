@@ -19,7 +19,7 @@ enum route_takes {
 	TAKES_QUERY = 1,   /* q from to by, and filters */
 	TAKES_FILTERS = 2, /* filters only */
 	TAKES_BODY = 4,
-	TAKES_NO_WORKER = 8, /* answers immediately, on the thread that parses */
+	TAKES_NO_WORKER = 8, /* responds immediately, on the thread that parses */
 	TAKES_PAGE = 16,     /* all paths of the page, with any parameters, for its own use */
 	TAKES_BATCH = 32,    /* a body to add; the handler calls request_ready itself */
 	TAKES_OTLP = 64,     /* errors are protobuf messages (google.rpc.Status) */

@@ -58,6 +58,8 @@ for ((i = 0; i < 200; i++)); do echo "main;f$i 3"; done >"$tmp/in.folded"
 import() { "$cresset" convert --data "$tmp/live" --at "$1" "$tmp/in.folded" >"$tmp/import" 2>&1; }
 import 2024-10-06T00:00:00Z
 is "a store is there" $? 0
+ends "… imported" 0 doctor --data "$tmp/live"
+has "… without limits" "limits: any age, each sample 2 h 0 min, in any size" "$out"
 (
 	for ((n = 0; n < 500; n++)); do
 		import "2024-10-06T$(printf '%02d:%02d' $((n / 60 % 24)) $((n % 60))):00Z" || exit 1

@@ -182,7 +182,7 @@ push() { # QUERY FILE [CURL-ARG…]
 }
 is "folded stacks" "$(push 'type=work&label=host=web1&label=job=a%3Db' tests/golden/folded/simple.txt | jq .duplicate)" false
 is "… as the type, with the labels" "$(get api/v1/series 'match=work' | jq -r '.[]')" 'work{host="web1",job="a=b"}'
-pprof=tests/golden/pprof/parca-alloc_objects.pb.gz
+pprof=$(find tests/golden/pprof -name '*.pb.gz' | sort | head -1)
 push '' "$pprof" >/dev/null
 is "pprof" "$(code)" 200
 "$cresset" convert -q tests/golden/folded/simple.txt -o "$tmp/simple.cresset"
@@ -198,6 +198,23 @@ is "… when they were idle, as of the recording" "$(get api/v1/gpu-idle from=$(
 has "… by readings" '["1","readings",2000000000,7000000000,' "$("$cresset" -q report --gpu-idle --json "$tmp/gpu.cresset" | jq -c "$devices")"
 push 'type=other&label=host=gpu2' "$tmp/gpu.cresset" >/dev/null
 is "… retain their names if types are renamed" "$(get api/v1/series match='hw_gpu_power{host="gpu2"}' | jq -c length)" 2
+# A host with readings only, in a store with wall and cpu of other hosts: busy for 2 s, idle for 3 s.
+point=0
+for share in 0.9 0.9 0.9 0 0 0; do
+	printf 'data_points { time_unix_nano: %d000000000 as_double: %s attributes { key: "gpu" value { string_value: "0" } } attributes { key: "task" value { string_value: "general" } } }\n' \
+		$((now - 300 + point++)) "$share"
+done >"$tmp/points"
+protoc -Itests/golden/otlp --encode=otlp.MetricsData metrics.proto >"$tmp/readings" <<-END
+	resource_metrics {
+	  resource { attributes { key: "host.name" value { string_value: "gpu3" } } }
+	  scope_metrics { metrics { name: "hw_gpu_utilization" unit: "1" gauge { $(cat "$tmp/points") } } }
+	}
+END
+post v1/metrics -H 'Content-Type: application/x-protobuf' --data-binary "@$tmp/readings" >/dev/null
+alone() { jq -c '[.type, (.devices[] | [.host, .gpu, .source, .busy_ns / 1e9, .idle_ns / 1e9])]'; }
+is "when a host with readings only was idle" "$(get api/v1/gpu-idle from=$((now - 400)) to="$now" q='{host="gpu3"}' | alone)" '[null,["gpu3","0","readings",2,3]]'
+is "… in a report" "$("$cresset" -q query --data "$tmp/data" --from $((now - 400)) --to "$now" '{host="gpu3"}' --gpu-idle --json | alone)" '[null,["gpu3","0","readings",2,3]]'
+is "… and a selector of no host" "$(get api/v1/gpu-idle from=$((now - 400)) to="$now" q='{host="gpu4"}' | jq -r .error.message)" "no series is selected"
 head -c $(($(stat -c %s "$tmp/simple.cresset") / 2)) "$tmp/simple.cresset" >"$tmp/half.cresset"
 push 'type=half' "$tmp/half.cresset" >/dev/null
 is "half a recording" "$(code) $(get api/v1/series match=half | jq -c .)" "400 []"

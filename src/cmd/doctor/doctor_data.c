@@ -67,12 +67,16 @@ static void add_file(struct buf *b, const struct term *term, const struct store_
 	buf_addc(b, '\n');
 }
 
+/* convert --data sets no limits: the greatest numbers. */
 static void add_asked(struct buf *b, const struct store_asked *a)
 {
 	if (!a->retention_ns)
 		return;
 	buf_adds(b, "limits: ");
-	fmt_duration(b, a->retention_ns);
+	if (a->retention_ns >= INT64_MAX)
+		buf_adds(b, "any age");
+	else
+		fmt_duration(b, a->retention_ns);
 	if (a->detail_retention_ns < a->retention_ns) {
 		buf_adds(b, " (every 10 s: ");
 		fmt_duration(b, a->detail_retention_ns);
@@ -81,7 +85,10 @@ static void add_asked(struct buf *b, const struct store_asked *a)
 	buf_adds(b, ", each sample ");
 	fmt_duration(b, a->hot_ns);
 	buf_adds(b, ", in ");
-	fmt_bytes(b, a->disk_bytes);
+	if (a->disk_bytes >= INT64_MAX)
+		buf_adds(b, "any size");
+	else
+		fmt_bytes(b, a->disk_bytes);
 	buf_addc(b, '\n');
 }
 

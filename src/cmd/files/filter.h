@@ -101,7 +101,7 @@ void note_other_types(const struct profile *p, uint32_t type);
 int match_parse(const char *text, struct selector **out);
 
 /* Removes the samples that s does not select; NULL selects everything. If nothing is left because a
- * label is unknown, reports this. */
+ * label is unknown, logs its name. */
 void match_apply(const struct selector *s, struct profile *p);
 
 /* Prints that no series has this label, and which labels there are. */

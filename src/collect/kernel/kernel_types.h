@@ -92,7 +92,7 @@ struct kernel_verdict {
 	struct kernel_lack lacks[KERNEL_TYPE_ROWS_MAX]; /* in table order */
 };
 
-/* btf NULL: a kernel without type information: everything is lost, and the only lack reports this.
+/* btf NULL: a kernel without type information: everything is lost, with one lack as the reason.
  * btf may be any that libbpf has parsed: its contents are not trusted. */
 void kernel_types_check(const struct btf *btf, struct kernel_verdict *out);
 

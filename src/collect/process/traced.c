@@ -11,7 +11,8 @@
 
 #define LOOK_AGAIN_NS 1000000000ull
 
-/* Its context reports this, and something is new, or the dynamic linker was not done last time. */
+/* Its context has spans of threads, and something is new, or the dynamic linker was not done last
+ * time. */
 static bool is_due(const struct process *p, uint64_t now_ns)
 {
 	if (!p->has_threads || !p->image || now_ns < p->traced.next_ns)

@@ -35,7 +35,7 @@ struct named_frame {
 	uint8_t kind;
 	uint32_t name, file, line;
 	bool is_early;     /* requested before the process was attached */
-	uint64_t again_ns; /* the process could not be read just then: until when; 0: permanently */
+	uint64_t again_ns; /* the process could not be read: until when; 0: it could be */
 };
 /* Frames by pid and words. */
 struct named_frames {

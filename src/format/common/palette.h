@@ -12,7 +12,7 @@
  * A colour is a swatch (its meaning) and a step 0 … PALETTE_STEPS - 1 (by hash of the function
  * name). The step varies the lightness by ±6 %, so that neighbours can be distinguished while the
  * meaning stays. Text on every colour has a contrast of at least 4.5 : 1 (WCAG AA): #111, or white
- * if the swatch reports this. The page uses the same colours (web/colours.js;
+ * if light_text is set. The page uses the same colours (web/colours.js;
  * tests/web/colours.test.js compares both). */
 #ifndef CRESSET_FORMAT_COMMON_PALETTE_H
 #define CRESSET_FORMAT_COMMON_PALETTE_H

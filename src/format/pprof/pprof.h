@@ -12,7 +12,7 @@
  * - The numeric labels pid, tid and cpu are the columns of that name; other labels belong to the
  *   series.
  * - A location with an address is {mapping, address - start + offset}; in the kernel itself
- *   {mapping, address}. Its kind is kernel if its mapping or its address reports this. Without a
+ *   {mapping, address}. Its kind is kernel if its mapping or its address is. Without a
  *   mapping it belongs to the mapping pprof_no_mapping(). A location without an address is known by
  *   name if it has one line and its mapping is empty or has a name, which becomes the frame's
  *   binary; otherwise it gets an offset made from its lines (PPROF_NO_ADDRESS). If two locations

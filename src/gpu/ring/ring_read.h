@@ -26,7 +26,7 @@ enum { RING_READ_NAMES = 1 << 16 }; /* limit: names kept of a GPU program's ring
 struct ring_reader;
 
 /* Opens the ring of a running process. Returns -ENOENT if it lacks one, -EBUSY if another agent has
- * it, -EACCES if it is retained for another agent (gpu/device/agent_name.h), -EPROTO if it has
+ * it, -EACCES if it is reserved for another agent (gpu/device/agent_name.h), -EPROTO if it has
  * another version or is malformed, -EXDEV if its clock is unknown (gpu/ring/time_space.h); err has
  * the details. Times passed in and out are on this process's clock. Needs the permission to ptrace;
  * also CAP_SYS_ADMIN for a ring whose descriptor the program closed. */

@@ -24,7 +24,7 @@ const char *ring_part_text(enum ring_part part)
 {
 	static const char *const texts[] = {
 		[RING_PART_NONE] = "",
-		[RING_PART_NO_CUPTI] = "no libcupti is mapped, or next to the CUDA runtime",
+		[RING_PART_NO_CUPTI] = "libcupti is neither mapped nor next to the CUDA runtime",
 		[RING_PART_SYMBOLS] = "libcupti lacks a function",
 		[RING_PART_TOO_OLD] = "libcupti is too old",
 		[RING_PART_SUBSCRIBE] = "cuptiSubscribe failed",

@@ -2,11 +2,12 @@
 #include "query/gpu/gpu_gather.h"
 
 #include "base/buf.h"
+#include "profile/profile.h"
 #include "profile/sum.h"
-#include "query/groups.h"
 #include "query/plan.h"
 #include "query/query.h"
 #include "query/selector.h"
+#include "query/source.h"
 #include "store/codec/metric.h"
 
 #include <errno.h>
@@ -70,22 +71,39 @@ static int select_host(struct gpu_gather *g)
 	return rc;
 }
 
+/* Points have no pid, tid, cpu, trace or stack. */
+static bool is_selected(const struct profile *p, const struct selector_match *m, uint32_t series)
+{
+	enum selector_answer answer = selector_match_series(m, series);
+	if (answer == SELECTS_NOTHING || answer == SELECTS_ALL)
+		return answer == SELECTS_ALL;
+	return !type_is_metric(&p->series.types.v[p->series.series.v[series].type]);
+}
+
+void gpu_gather_selected_types(const struct profile *catalog, const struct selector *selector,
+			       bool *selected)
+{
+	struct selector_match *m = selector_match_new(selector, catalog);
+	for (uint32_t i = 0; i < catalog->series.series.n; i++)
+		if (is_selected(catalog, m, i))
+			selected[catalog->series.series.v[i].type] = true;
+	selector_match_free(m);
+}
+
 static int choose_hosts(struct gpu_gather *g)
 {
-	struct query plain = *g->q;
-	struct groups groups = { 0 };
-	plain.n_by = 0;
-	if (g->q->type == UINT32_MAX || !g->q->selector)
+	if (!g->q->selector)
 		return 0;
+	struct selector_match *m = selector_match_new(g->q->selector, g->catalog);
 	g->is_limited = true;
-	int rc = groups_init(&groups, &plain, g->err);
-	for (uint32_t i = 0; rc == 0 && i < g->catalog->series.series.n; i++)
-		if (groups.wanted[i])
+	for (uint32_t i = 0; i < g->catalog->series.series.n; i++) {
+		bool is_of_type = g->q->type == UINT32_MAX ||
+				  g->q->type == g->catalog->series.series.v[i].type;
+		if (is_of_type && is_selected(g->catalog, m, i))
 			choose_host(g, gpu_gather_label(g, i, "host"));
-	groups_done(&groups);
-	if (rc == 0 && !g->chosen.n)
-		rc = err_set(g->err, ENODATA, "no series is selected");
-	return rc ? rc : select_host(g);
+	}
+	selector_match_free(m);
+	return g->chosen.n ? select_host(g) : err_set(g->err, ENODATA, "no series is selected");
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -27,10 +27,14 @@ struct gpu_gather {
 	struct err *err;
 };
 
-/* q->type may be none (UINT32_MAX): all hosts. -ENODATA: no series is selected. gpu_gather_done has
- * to be called in any case. */
+/* q->type may be none (UINT32_MAX): series of any type select hosts. -ENODATA: no series is
+ * selected. gpu_gather_done has to be called in any case. */
 int gpu_gather_init(struct gpu_gather *g, const struct query *q, struct err *err);
 void gpu_gather_done(struct gpu_gather *g);
+
+/* Sets selected[type] of each type with a series that is selected, by its labels at least. */
+void gpu_gather_selected_types(const struct profile *catalog, const struct selector *selector,
+			       bool *selected);
 
 /* Adds the samples of one type in q's range to *p, which is created if NULL. */
 int gpu_gather_type(struct gpu_gather *g, uint32_t type, const struct selector *selector,

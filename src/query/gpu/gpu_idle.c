@@ -161,13 +161,18 @@ static bool is_named(const struct profile *p, uint32_t type, const char *name)
 	return strcmp(profile_str(p, p->series.types.v[type].name), name) == 0;
 }
 
-uint32_t gpu_idle_type(const struct profile *p)
+uint32_t gpu_idle_type_among(const struct profile *p, const bool *types)
 {
 	for (size_t i = 0; i < THREAD_TYPES; i++)
 		for (uint32_t k = 0; k < p->series.types.n; k++)
-			if (is_named(p, k, thread_types[i]))
+			if ((!types || types[k]) && is_named(p, k, thread_types[i]))
 				return k;
 	return GPU_IDLE_TYPE_NONE;
+}
+
+uint32_t gpu_idle_type(const struct profile *p)
+{
+	return gpu_idle_type_among(p, NULL);
 }
 
 bool gpu_idle_is_of_threads(const struct profile *p, uint32_t type)

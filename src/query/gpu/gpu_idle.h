@@ -117,6 +117,8 @@ struct gpu_idle_opts {
 /* Returns the type that states most about what threads did: wall, otherwise cpu, otherwise off-cpu.
  * GPU_IDLE_TYPE_NONE: none. */
 uint32_t gpu_idle_type(const struct profile *p);
+/* The same among the types k with types[k]. */
+uint32_t gpu_idle_type_among(const struct profile *p, const bool *types);
 /* Returns whether it is one of these. */
 bool gpu_idle_is_of_threads(const struct profile *p, uint32_t type);
 
@@ -132,13 +134,15 @@ int gpu_idle_build(struct profile *p, const struct tree_opts *tree,
 int gpu_idle_of_file(struct profile *p, const struct tree_opts *tree, double threshold,
 		     struct gpu_idle *out, struct err *err);
 
-/* The same for a source. q->type is that of the owners' samples, or GPU_IDLE_TYPE_NONE; q->selector
- * selects among these, and thereby the hosts; work on GPUs counts for any process. q->by and
- * q->within are ignored; opts->readings are read here. Errors as of query_profile as well. */
+/* The same for a source. q->type is that of the owners' samples; q->selector selects among these,
+ * and thereby the hosts. GPU_IDLE_TYPE_NONE: no owners' samples, and series of any type select
+ * hosts. Work on GPUs counts for any process. q->by and q->within are ignored; opts->readings are
+ * read here. Errors as of query_profile as well. */
 int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, struct gpu_idle *out,
 		   struct err *err);
-/* Sets q->type from q->selector; gpu_idle_type if that names none. -EINVAL as of query_parse_type
- * (query/query_parse.h). */
+/* Sets q->type to gpu_idle_type among the series that q->selector selects; otherwise to the type
+ * that it names; otherwise to GPU_IDLE_TYPE_NONE, as for a host that has readings only. -EINVAL as
+ * of query_parse_type (query/query_parse.h). */
 int gpu_idle_ask_type(struct query *q, struct err *err);
 void gpu_idle_done(struct gpu_idle *g);
 

@@ -1,6 +1,7 @@
 /* Reads the samples and readings that the query needs from a source, as one profile. */
 #include "query/gpu/gpu_idle_work.h"
 
+#include "base/mem.h"
 #include "profile/tree/tree.h"
 #include "query/gpu/gpu_gather.h"
 #include "query/gpu/gpu_idle.h"
@@ -196,6 +197,18 @@ static int build(struct idle_read *r, struct gpu_idle *out)
 	return rc;
 }
 
+/* Returns gpu_idle_type among the selected series. */
+static uint32_t type_of_threads(const struct profile *catalog, const struct selector *selector)
+{
+	if (!selector)
+		return gpu_idle_type(catalog);
+	bool *selected = xcalloc(catalog->series.types.n, sizeof *selected);
+	gpu_gather_selected_types(catalog, selector, selected);
+	uint32_t type = gpu_idle_type_among(catalog, selected);
+	free(selected);
+	return type;
+}
+
 int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, struct gpu_idle *out,
 		   struct err *err)
 {
@@ -206,7 +219,7 @@ int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, stru
 		rc = idle_nothing_known(out, err);
 	if (rc == 0 && opts->of_hosts) {
 		r.owners = *r.gather.q;
-		r.owners.type = gpu_idle_type(r.gather.catalog);
+		r.owners.type = type_of_threads(r.gather.catalog, r.gather.host);
 		r.owners.selector = r.gather.host;
 		r.gather.q = &r.owners;
 	}
@@ -223,13 +236,21 @@ int gpu_idle_query(const struct query *q, const struct gpu_idle_opts *opts, stru
 	return rc;
 }
 
+/* Returns whether the selector excludes types, by name. */
+static bool names_type(const struct selector *s, const struct profile *catalog)
+{
+	bool takes_all = !selector_type_text(s);
+	for (uint32_t i = 0; i < catalog->series.types.n; i++)
+		takes_all &= selector_takes_type(s, catalog, i);
+	return !takes_all;
+}
+
 int gpu_idle_ask_type(struct query *q, struct err *err)
 {
 	const struct profile *catalog = q->source->ops->catalog(q->source);
-	uint32_t others, best = gpu_idle_type(catalog);
-	q->type = best;
-	if (!q->selector || (best != GPU_IDLE_TYPE_NONE && !selector_type_text(q->selector) &&
-			     selector_takes_type(q->selector, catalog, best)))
+	uint32_t others;
+	q->type = type_of_threads(catalog, q->selector);
+	if (q->type != GPU_IDLE_TYPE_NONE || !q->selector || !names_type(q->selector, catalog))
 		return 0;
 	return query_parse_type(q, &others, err);
 }
