@@ -98,7 +98,7 @@ fails "… to hide" 2 "[" flame "$a" -o "$tmp/x.svg" --hide '['
 only_files "no files left over" "$tmp" a.folded err out
 
 # --- help
-for text in up record report flame diff convert query sql serve token doctor gpu completion help; do
+for text in up agent record report flame diff convert query sql serve token doctor gpu completion help; do
 	for kind in help help-all; do
 		run_cresset $text --$kind
 		is "cresset $text --$kind" "$out" "$(cat tests/golden/help/$text.$kind.txt)"

@@ -132,6 +132,10 @@ struct cmd {
 	int (*run)(struct cmd_line *line, const void *opts); /* returns an exit status */
 };
 
+/* The row to list after o (NULL: the first) of a table, or NULL at its end: group by group, in the
+ * order in which the groups first appear. table may be NULL. */
+const struct cmd_opt *opt_next_by_group(const struct cmd_opt *table, const struct cmd_opt *o);
+
 /* Parses argv[1] … (argv[0] is the command's name) for line->cmd into *line and opts (opts_size
  * zeroed bytes). Returns -EINVAL with err set. With -h or --version, missing arguments are no
  * error. */

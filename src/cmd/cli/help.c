@@ -81,7 +81,7 @@ static void key_lines(struct buf *b, const struct cmd_opt *o)
 
 static void group_lines(struct buf *b, const struct cmd_opt *table, const char **group)
 {
-	for (const struct cmd_opt *o = table; o && o->name; o++) {
+	for (const struct cmd_opt *o = NULL; (o = opt_next_by_group(table, o));) {
 		if (o->kind == OPT_CONFIG || o->kind == OPT_COUNT)
 			continue;
 		if (strcmp(*group, o->group) != 0)
@@ -236,11 +236,10 @@ void help_basic(struct buf *b, const struct cmd *cmd)
 	buf_addf(b, "\ncresset %s --help-all lists every option.\n", cmd->name);
 }
 
-/* The options of a group are adjacent in the table. */
 static void help_groups(struct buf *b, const struct cmd_opt *table, const char *except)
 {
 	const char *group = "";
-	for (const struct cmd_opt *o = table; o && o->name; o++) {
+	for (const struct cmd_opt *o = NULL; (o = opt_next_by_group(table, o));) {
 		if (strcmp(o->name, except) == 0)
 			continue;
 		if (strcmp(o->group, group) != 0)

@@ -132,7 +132,7 @@ static void option(struct buf *b, const struct cmd_opt *o)
 static void options(struct buf *b, const struct cmd_opt *table, const char *except)
 {
 	const char *group = "";
-	for (const struct cmd_opt *o = table; o && o->name; o++) {
+	for (const struct cmd_opt *o = NULL; (o = opt_next_by_group(table, o));) {
 		if (strcmp(o->name, except) == 0)
 			continue;
 		if (strcmp(o->group, group) != 0) {

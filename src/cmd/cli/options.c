@@ -35,6 +35,30 @@ void str_list_add(struct str_list *list, struct arena *a, const char *s)
 	list->v[list->n] = NULL;
 }
 
+static const struct cmd_opt *find_group(const struct cmd_opt *o, const char *group)
+{
+	while (o->name && strcmp(o->group, group) != 0)
+		o++;
+	return o->name ? o : NULL;
+}
+
+const struct cmd_opt *opt_next_by_group(const struct cmd_opt *table, const struct cmd_opt *o)
+{
+	const struct cmd_opt *next;
+
+	if (!table || !table->name)
+		return NULL;
+	if (!o)
+		return table;
+	next = find_group(o + 1, o->group);
+	if (next)
+		return next;
+	for (next = find_group(table, o->group) + 1; next->name; next++)
+		if (find_group(table, next->group) == next)
+			return next;
+	return NULL;
+}
+
 static size_t options_count(const struct cmd_opt *table)
 {
 	size_t n = 0;

@@ -205,9 +205,8 @@ const struct cmd cmd_agent = {
 		 "The token's file is read again when it changes, and on SIGHUP. SIGTERM and "
 		 "Ctrl-C end it.",
 	.examples = {
-		"cresset agent --server https://prof.example:7070 --token-file token\tto a server",
-		"cresset agent --server http://127.0.0.1:4318 --label env=test\tto a collector "
-		"here",
+		"cresset agent --server https://prof.example --token-file token\tto a server",
+		"cresset agent --server http://127.0.0.1:4318 --label env=test\tto a collector",
 	},
 	.options = agent_options,
 	.config_only = agent_config_only,

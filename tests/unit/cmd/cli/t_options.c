@@ -393,6 +393,36 @@ START_TEST(help_fits_a_screen)
 }
 END_TEST
 
+/* Each heading of the help stands once, with all of its options below it. */
+START_TEST(each_group_is_listed_once)
+{
+	static const struct cmd_opt none[] = { { 0 } };
+
+	for (const struct cmd *const *cmd = commands; *cmd; cmd++) {
+		const struct cmd_opt *seen[128];
+		size_t n = 0, rows = 0;
+
+		for (const struct cmd_opt *o = (*cmd)->options; o && o->name; o++)
+			rows++;
+		ck_assert_uint_le(rows, 128);
+		for (const struct cmd_opt *o = NULL; (o = opt_next_by_group((*cmd)->options, o));) {
+			bool begins = n == 0 || strcmp(seen[n - 1]->group, o->group) != 0;
+
+			ck_assert_msg(n < rows, "%s: more than %zu rows", (*cmd)->name, rows);
+			for (size_t i = 0; i < n; i++) {
+				ck_assert_msg(seen[i] != o, "%s --%s", (*cmd)->name, o->name);
+				ck_assert_msg(!begins || strcmp(seen[i]->group, o->group) != 0,
+					      "%s: %s again", (*cmd)->name, o->group);
+			}
+			seen[n++] = o;
+		}
+		ck_assert_uint_eq(n, rows);
+	}
+	ck_assert_ptr_null(opt_next_by_group(NULL, NULL));
+	ck_assert_ptr_null(opt_next_by_group(none, NULL));
+}
+END_TEST
+
 /* Every example in a help text parses, with its command. */
 START_TEST(examples_parse)
 {
@@ -424,4 +454,5 @@ UNIT_MAIN("options", defaults_fill_missing_options, every_spelling_of_an_argumen
 	  lists_hold_many_entries, optional_arguments_must_be_attached, arguments_and_options_mix,
 	  a_command_line_is_left_alone, wrong_values_are_named, the_nearest_name_is_offered,
 	  globals_are_known_everywhere, globals_before_the_command, the_nearest_command_is_offered,
-	  no_two_options_share_a_name, help_fits_a_screen, examples_parse)
+	  no_two_options_share_a_name, help_fits_a_screen, each_group_is_listed_once,
+	  examples_parse)
