@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""page_idle_answers.py PAGE LENGTH_NS: when GPUs were busy, from what a page's timeline draws alone: the rows of gpu-time (docs/formats.md, "report.html").
+"""page_idle_answers.py PAGE LENGTH_NS: when GPUs were busy, from what a page's timeline draws alone: the rows of gpu-time (src/format/html/container.h).
 
 A line for each GPU that something ran on, synchronizations included: its label, ns watched (all of LENGTH_NS), busy and idle, and how many gaps there are.
 """

@@ -1,4 +1,4 @@
-"""The header of a report.html, as JSON: docs/formats.md, "report.html". Says why where there is none."""
+"""The header of a report.html, as JSON: src/format/html/container.h. Says why where there is none."""
 import base64
 import gzip
 import json

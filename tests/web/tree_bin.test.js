@@ -1,5 +1,5 @@
 // tier: test
-/* Trees as bytes (docs/formats.md) of cresset serve, read by a decoder of its own, against the same trees as JSON;
+/* Trees as bytes (src/format/common/tree_bin.h) of cresset serve, read by a decoder of its own, against the same trees as JSON;
  * pruned, zoomed, inverted, and two in one. */
 'use strict';
 const assert = require('node:assert');
@@ -244,7 +244,7 @@ test('what is narrower than half a pixel is a rest, and nothing else', async () 
 	assert(wide > 20 && wide < all.nodes.length / 4);
 });
 
-/* As docs/formats.md says how a path is written. */
+/* As src/profile/tree/tree_path.h describes a path. */
 function pathDigits(node) {
 	if (!node.parent) return '';
 	let h = 0xcbf29ce484222325n;

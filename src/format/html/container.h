@@ -8,7 +8,36 @@
  *              "timeline": {"bytes"} bytes: its samples in chronological order, if they have
  *              times
  *
- * docs/formats.md describes it; web/report/container.js reads it. Memory is bounded: trees have at
+ *     key of the header
+ *       version, made_by    1; the program and its version
+ *       meta                command host kernel clock cpus start (RFC 3339) start_ms (Unix)
+ *                           duration_ns own_cpu_ns own_peak_bytes lost_samples; losses: name text
+ *                           remedy n is_sample of each; notes: missing parts, and why.
+ *                           Unknown: null or 0
+ *       origin_ns           origin of the samples' times, since the start of the recording; 0
+ *                           unless clocks started long before
+ *       threads             pid tid name process, null if unknown; row 0: all threads that are not
+ *                           distinguished. With gpu and stream: the work of one process there
+ *       shown               the row of types shown first
+ *       gpu                 only with GPU data. start_ns: the start as metrics and idle times
+ *                           count it (Unix, or since the start without a wall clock). part: the
+ *                           command for idle times of a part, A and B in seconds after the start,
+ *                           plus part_ns. metrics: each gauge as /api/v1/metrics returns it, by
+ *                           host, gpu, task, clock, direction, reason, in at most
+ *                           GPU_BESIDE_STEPS steps of 1 s or more; none without a timeline. idle:
+ *                           the response of /api/v1/gpu-idle, GPU_BESIDE_ROWS rows, or null
+ *       types               name sample_type unit scale scaled_unit period period_unit samples
+ *                           total unfiltered truncated (a sum) nameless (share in code without
+ *                           symbols) tree_bytes; timeline: rows bytes window_ns sampled left_out
+ *                           lengths; in a difference also older (its meta) older_total older_factor
+ *
+ * Samples are columns: time, thread, node (index in the tree), value, and with lengths also length.
+ * A column is a varint, its bytes, then a varint for each row. The first time is a zigzag number,
+ * others are the step from the previous row, ns. A row with a length covers that much time: a part
+ * of it counts in proportion. Beyond CONTAINER_MAX_ROWS rows, samples shorter than a window are
+ * added up by thread and node (1 ms, or 4, 16 …: window_ns); a page then selects whole windows.
+ *
+ * web/report/container.js reads it. Memory is bounded: trees have at
  * most CONTAINER_MAX_NODES nodes, with smaller ones merged into rests; samples have at most
  * CONTAINER_MAX_ROWS rows, and beyond that are summed over time windows. The header states both. */
 #ifndef CRESSET_FORMAT_HTML_CONTAINER_H

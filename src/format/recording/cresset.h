@@ -19,9 +19,10 @@ extern const struct format format_cresset;
  *     "CRESSET\0"  u32 version  u32 16                                     header
  *     { u32 type  u32 flags  u64 length  u64 checksum  payload[length] }   chunks until the end
  *
- * Numbers are little endian. A commit chunk marks a point at which everything referred to is
- * present: a truncated file opens up to its last one. docs/formats.md describes every payload
- * (profile/chunk.h). */
+ * Numbers are little endian. Types, flags, checksums and payloads are as in profile/chunk.h,
+ * except that type 12 is a commit: a point at which everything referred to is present. Reading ends
+ * at a chunk that is truncated, has a wrong checksum or an undefined id; chunks from there on, and
+ * those without a commit after them, are counted as left out. */
 
 struct input;
 struct sink;

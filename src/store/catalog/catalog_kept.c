@@ -11,7 +11,11 @@
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* Rows of `kept`, by id (docs/formats.md). */
+/* Rows of `kept`, by id. 1: nothing before it is retained. 2: hours of exact samples before it take
+ * no samples unless the hour exists. 3, 4: Unix time and CLOCK_BOOTTIME at the writer's last check,
+ * at most 10 minutes ago. 5: for how many ns of uptime it deletes nothing by age. 6: the value of 2
+ * when it lay in the future; it counts again once the clock reaches it. 7: the time at the last
+ * check if the clock had never been set; 0: it was not set. */
 enum { KEPT_FROM = 1, KEPT_HOT_FROM, KEPT_WALL, KEPT_BOOT, KEPT_HOLD, KEPT_HOT_WAITS, KEPT_UNSET };
 
 /* Returns 1 with *out_ns, or 0 if it was never set. */

@@ -1,4 +1,8 @@
-/* Removes series without references, and later reuses their places. */
+/* Removes series without references, and later reuses their places.
+ *
+ * A free place is a series without labels and with the period -2^63 + its number; its type has no
+ * meaning. The table `place` has the series that took one since the chunks were written: type and
+ * label set as numbered there; sum: XXH3-64 of id, type, period, labels, 8 bytes each. */
 #include "store/catalog/catalog_state.h"
 
 #include "base/mem.h"

@@ -11,8 +11,8 @@
  *                time is read without the rest
  *
  * Each blob, and each piece, is a type byte and a varint stream, in a zstd frame where that is
- * smaller. Where rows lie at random, the gaps between them are Rice coded. docs/formats.md has
- * every byte. Blobs contain neither series nor time: their owner stores both, and a checksum over
+ * smaller. Where rows lie at random, the gaps between them are Rice coded. block_parts.h has every
+ * byte. Blobs contain neither series nor time: their owner stores both, and a checksum over
  * both (block_checksum).
  *
  * Totals are modulo 2^64. */

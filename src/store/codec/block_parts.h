@@ -1,5 +1,41 @@
 /* store/codec/block_parts.h: shared by the writer and the reader of blocks: a blob's first byte,
- * the code of gaps, and a coder's memory. docs/formats.md has every byte. */
+ * the code of gaps, and a coder's memory.
+ *
+ * A blob is its first byte, then, in one zstd frame that states its size or not, numbers as in
+ * profile/chunk.h, column by column. A value is signed or, without BLOB_SIGNED, the number less 1.
+ * BLOB_SIGNED is the same in a detail and its pieces.
+ *
+ *     summary   stacks; for each: stack - the previous one - 1 (the first: stack); for each: total
+ *               (a value). BLOB_WEIGHTED: for each the number of samples; for each number other
+ *               than 1 the sum of the squares of its samples, a little-endian float
+ *     windows   for each window the sum over all stacks: a number, with BLOB_SIGNED a signed one
+ *     detail    never compressed: rows; windows per piece, at least 2; for each piece its bytes,
+ *               0 without rows; then the pieces. The last one may have fewer windows
+ *     piece     rows; bytes of the next column; for each row its gap; for each row its value
+ *     piece     with BLOB_RICE: after the first byte a number of bytes and these bytes, for each
+ *               row its gap in Rice code, highest bits first, zeros up to the byte's end; then for
+ *               each class that has stacks, lowest first, its rows; for each row, by class, its
+ *               value
+ *
+ * A writer makes pieces of 360 windows, or doubles that until each has 2048 rows. In a piece of p
+ * windows (the last one has as many places) a row's place is p times the index of its stack in the
+ * summary plus its window. A gap is the number of places between a row and the previous one (the
+ * first: before it). The class of a stack is the number of bits of its number of samples, if
+ * weighted, else of its total without sign; each class has its own places. A gap is gap / 2^k ones,
+ * a zero, and its k lowest bits, k = rice_bits(); with 24 ones or more it is 24 ones and 32 bits.
+ *
+ * block_checksum is XXH3-64 of 40 bytes, little endian: series (4), windows (4), start in ns (8),
+ * rows (8), XXH3-64 of the summary (8), XXH3-64 of the windows (8). That of detail has detail in
+ * place of the summary, and no bytes as windows.
+ *
+ * The rows stack 3: 1 in window 0 and 130 in window 2; stack 4: 7 in window 1; with
+ * 1, 2 and 1 samples; the slot has four windows:
+ *
+ *     41 02 03 00 82 01 06 03 01 00 d4 04 46     stacks 3, 4; totals 131, 7; counts 3, 1; 8501.0
+ *     02 01 07 82 01 00                          windows: 1, 7, 130, 0
+ *     04 03 04 09                                3 rows, pieces of 4 windows, one of 9 bytes:
+ *     85 01 90 01 02 06 00 81 01                 gaps 10 | 0, 10 as bits; 1 row of stack 4, 2 of
+ *                                                stack 3; values 7, 1, 130 */
 #ifndef CRESSET_STORE_CODEC_BLOCK_PARTS_H
 #define CRESSET_STORE_CODEC_BLOCK_PARTS_H
 

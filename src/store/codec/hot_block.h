@@ -1,8 +1,14 @@
 /* store/codec/hot_block.h: encodes exact samples, for the hot tier (store/day/hot.h).
- * docs/formats.md has every byte.
  *
- * A block is the trace spans of its rows, then columns of differences, in a zstd frame where that
- * is smaller. */
+ * A block is a byte, 0x01, or 0x11 if the rest is one zstd frame that states its size; then numbers
+ * as in profile/chunk.h:
+ *
+ *     rows, spans, spans × { trace id of 16 bytes, span id of 8 }
+ *     then for all rows each column in turn:
+ *     time *, Unix ns; length, ns; value (signed); series *, stack *, pid + 1 *, tid + 1 *,
+ *     cpu + 1 *, 0 unknown; span *, from 1, 0 none; no such column without spans
+ *
+ * Columns marked * are signed differences from the row before, the first from 0. */
 #ifndef CRESSET_STORE_CODEC_HOT_BLOCK_H
 #define CRESSET_STORE_CODEC_HOT_BLOCK_H
 

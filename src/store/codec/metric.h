@@ -5,7 +5,21 @@
  * "Gorilla: A Fast, Scalable, In-Memory Time Series Database", VLDB 2015): a constant gauge, read
  * at regular times, takes two bits a point. Times are ns; a block counts them in the largest power
  * of ten that divides all differences, so whole seconds are as small as in the paper.
- * docs/formats.md has every bit. Values are restored bit by bit, NaN included. */
+ * Values are restored bit by bit, NaN included.
+ *
+ *     u8 1; u8 digits, 0 to 9: times count in ticks of 10^digits ns from the first one
+ *     points (LEB128)
+ *     bits, the highest of a byte first, zeros up to the last byte's end: the first time in ns and
+ *     value (IEEE 754), 64 bits each; for each other point its time and value:
+ *
+ *     time     the step in ticks since the previous point, less the previous step (at first 0),
+ *              modulo 2^64, zigzag: "0" for 0; "10" and 7 bits; "110" and 14; "1110" and 20;
+ *              "11110" and 26; "11111" and 64
+ *     value    XOR with the bits of the previous one: "0" for 0; "10" and the bits in the range
+ *              given last, others are 0; "11", 5 bits: leading zeros (31: or more), 6 bits: length
+ *              - 1, that many bits; the bits after them are 0
+ *
+ * Times ascend: a step of 0, or one beyond 2^63 - 1 ns, is an error. */
 #ifndef CRESSET_STORE_CODEC_METRIC_H
 #define CRESSET_STORE_CODEC_METRIC_H
 

@@ -71,7 +71,7 @@ int batch_rows_resolve(struct store *s, const struct store_batch *b, int64_t rec
 void batch_known_stamp(const struct store *s, const struct store_part *sp,
 		       struct store_known_stacks *k);
 
-/* Appends the row (docs/formats.md), with those parts of the dictionaries that were not logged
+/* Appends the row (batch_log.c), with those parts of the dictionaries that were not logged
  * before, and advances store_part.logging. */
 int batch_rows_encode(const struct batch_rows *r, struct buf *out, struct err *err);
 

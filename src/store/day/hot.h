@@ -1,8 +1,15 @@
 /* store/day/hot.h: the hot tier: every sample of the last hours, and of pinned ranges, at full
  * precision. Only files of store/ include it.
  *
- *     hot/HOUR.db      samples of one hour, in append-only blocks
- *                      (store/codec/hot_block.h)
+ *     hot/HOUR.db      samples of one hour, in append-only blocks (store/codec/hot_block.h).
+ *                      HOUR: 2026-11-21T09, UTC
+ *       block          ids from 1 without gaps. piece: the piece of the day that has the rows'
+ *                      stacks. first, last: first moment of a row, last end of one, Unix ns.
+ *                      sum: hot_checksum()
+ *       state          one row, id 1: the hour's first moment; the highest batch of the inbox in
+ *                      the file; rows of all blocks. It changes with the blocks in one transaction
+ *
+ * An hour with a missing block or a wrong sum is discarded: windows of 10 s replace it.
  *
  * Invariants:
  *

@@ -1,8 +1,9 @@
 /* store/day/inbox.h: inbox.db: batches from their acknowledgement until their rows are in
  * partitions.
  *
- *     batch(seq, received, data, sum)     data: u8 packed, then the row (batch_rows.h,
- *                                         docs/formats.md), compressed when that saves enough
+ *     batch(seq, received, data, sum)     data: u8 packed, then the row (batch_log.c), compressed
+ *                                         when that saves enough; sum: XXH3-64 of data;
+ *                                         received: Unix ns
  *     sender(id, high, window)            all of a sender's batches up to number `high` are or
  *                                         were here; bit i of 1024 in `window`: so is number high +
  *                                         1 + i

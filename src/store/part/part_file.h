@@ -2,7 +2,37 @@
  *
  * The day's file has a few numbers about the rest (struct part_state), updated in the same
  * transaction as any change. A count and a sum over the index show that the index can be trusted;
- * others, that the whole file can. */
+ * others, that the whole file can.
+ *
+ *     dict      chunks of types 1, 2, 3 and 9 (profile/chunk.h), in the order of their ids. Sealing
+ *               rewrites them under higher ids, in fewer and larger pieces
+ *     block     ids are never used again. start: the slot's first moment, Unix ns; total: the sum
+ *               of all values modulo 2^64; steps: the blob of windows. sum: block_checksum without
+ *               windows, steps_sum: the same without a summary, so either is read without the
+ *               other. A block with a wrong sum or total is set aside
+ *     detail    sum: that of detail, XOR the block's sum. Committed before its block, removed after
+ *               it: detail without a block is left over from a crash and has no meaning
+ *     metric    a block of points; ids are shared with block, a greater one is newer. first, last:
+ *               times of its points, Unix ns. sum: XXH3-64 of series, first, last, points, XXH3-64
+ *               of data. Blocks of a series may overlap if points arrived late: the point of the
+ *               newest block counts. Blocks of four hours, and finally all blocks of the day, are
+ *               merged. A damaged block is set aside
+ *     state     day             the first moment, Unix ns
+ *               inbox           all batches of the inbox up to this sequence are in it
+ *               stacks          in dict, the empty one included
+ *               next            the next block's id
+ *               blocks, rows    how many there are
+ *               refs            XOR over blocks of XXH3-64 of id, series, windows, start, total,
+ *                               rows. A reader that finds another value in the index does not use
+ *                               the index
+ *               sums            XOR over blocks of mix(mix(sum + 0x9e3779b97f4a7c15) XOR
+ *                               steps_sum), mix being the finalizer of MurmurHash3
+ *               sealed          1: dict was rewritten, and later blocks only come from merges
+ *               metrics, points numbers of metric blocks and of their points
+ *               metric_sums     XOR over them of mix(mix(id + 0x9e3779b97f4a7c15) XOR sum); as refs
+ *               check           XXH3-64 of the values above in this order
+ *
+ * Hashed numbers have 8 bytes each. */
 #ifndef CRESSET_STORE_PART_PART_FILE_H
 #define CRESSET_STORE_PART_PART_FILE_H
 

@@ -1,13 +1,40 @@
 /* store/recording/recording.h: a recording, *.cresset: the chunks of a profile (profile/chunk.h) in
  * one SQLite file.
  *
- *     chunk(id, type, flags, sum, data)     ordered by id, from 1 without gaps;
- *                                           sum: chunk_checksum
+ *     chunk(id, type, flags, sum, data)     id: the order of application, from 1 without gaps;
+ *                                           sum: XXH3-64 of data as stored, seeded with type +
+ *                                           flags * 2^32 (chunk_checksum); data: the payload
+ *
+ * application_id is "CRER". A file with any other table, index, view or trigger is refused. It is
+ * opened such that no code in it runs and nothing is written to it or next to it, so copies and
+ * read-only directories work.
+ *
+ * A chunk with a wrong sum is left out, with everything that depends on it. After a gap no more
+ * rows are read of tables with counted rows (types 1 to 4 and 6 to 9), as their ids could be wrong.
+ * A truncated file is read up to that point, damaged pages are skipped. All of it is counted, and
+ * so is a file without its end.
+ *
+ * One sample of value 5 of the stack "main", by pid 7 on CPU 0, thread unknown, as sqlite3 prints
+ * id, type, flags, sum and data:
+ *
+ *     1|1|0|93366f8e20c237f3|046d61696e0773616d706c657305636f756e74
+ *     2|3|0|72a9767113bbc400|000001000000
+ *     3|6|0|4e91b292f223ecc1|020203000000
+ *     4|8|0|6e4c18bbe925ea19|000000
+ *     5|9|0|f04fe812d238291b|01000100
+ *     6|11|0|d374ed644a811679|0000000000000000000000000000000000
+ *     7|10|0|244753964216ba2d|01000a0002100002
+ *     8|12|0|a63cc12c5fc54b00|01
+ *
+ * That is: strings 1 to 3; frame 0 (native, no mapping, function 1); type 0 (name 2, sample type 2,
+ * unit 3, sum); series 0; stack 1 (parent 0, shares 0, 1 own: frame 0); meta, all unknown; a sample
+ * (time 0, value 5 as 0a, series 0, stack 1 as 02, pid 8 as 10, tid 0, cpu 1 as 02); the end.
  *
  * Each transaction is a commit, after which all references are complete. A growing file is called
  * PATH.tmp, with its write-ahead log PATH.tmp-wal next to it. Together they can be read up to the
  * last commit, during writing and after a crash; after a power failure, up to a commit of the last
- * ten seconds. A complete recording is PATH alone. docs/formats.md describes it. */
+ * ten seconds. At the end the log is merged into the file, the journal mode becomes DELETE,
+ * everything is synced and the file renamed: a complete recording is PATH alone. */
 #ifndef CRESSET_STORE_RECORDING_RECORDING_H
 #define CRESSET_STORE_RECORDING_RECORDING_H
 

@@ -1,4 +1,35 @@
-/* Encodes a batch as a row of the inbox, and decodes it. docs/formats.md has every byte. */
+/* Encodes a batch as a row of the inbox, and decodes it. Numbers are as in profile/chunk.h; the
+ * columns marked * are optional, with a bit each in `columns`:
+ *
+ *     2                          LOG_VERSION
+ *     flags                      LOG_TIMES
+ *     shift, fixed               signed ns: added to a sample's time gives Unix time; the time of
+ *                                all samples without times
+ *     n, columns
+ *     n × time                   signed differences, the first from 0
+ *     k, k × series + 1          the catalog's; 0: none
+ *     n × series                 an index into these
+ *     n × value *, n × length *  signed; without them 1, 0 ns
+ *     n × pid + 1 *, n × tid + 1 *, n × cpu + 1 *     0, and without it: unknown
+ *     k, k × 24 bytes, n × span *     trace id of 16 bytes, span id of 8; 0: none, else index + 1
+ *     parts                      at most STORE_BATCH_DAYS; for each of them:
+ *       day, piece               days since 1970; piece 0 is DAY.db
+ *       4 numbers, 4 numbers     strings, mappings, frames and stacks of its dictionary before and
+ *                                after the next line
+ *       bytes, chunks            new in it: { u8 type  u8 0  u32 length  payload }, types 1, 2, 3, 9
+ *       1, n × stack + 1         the part's; 0: the sample is not of this day. Or 0 alone: none is
+ *     bytes, points              per series: its number, bytes, a block (store/codec/metric.h)
+ *     day, bytes, chunks         new names, and mappings not used that day: types 1 to 5
+ *
+ * A dictionary's file may already have what rows add to it, but never less than the state before
+ * the first row that a reader needs: rows are removed once the part has everything in them. Entries
+ * that the dictionary has are skipped. A row's samples count only for parts with an `inbox` below its
+ * seq.
+ *
+ * A damaged row is left out and counted. If it added to a dictionary, later entries of that part
+ * have no valid place and are left out as well: samples with older stacks remain, others are
+ * counted. The part becomes blocks before anything is added, and the day continues in another
+ * piece. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "profile/chunk_write.h"

@@ -27,7 +27,7 @@ void store_apply(struct store *s, uint64_t seq, const struct batch_rows *r);
 
 /* --- after a restart (replay.c), under both locks --- */
 
-/* Applies a row of the inbox (docs/formats.md) as the first time, except rows that are in blocks.
+/* Applies a row of the inbox (batch_log.c) as the first time, except rows that are in blocks.
  * row NULL: damaged. Damage is counted and skipped. */
 int store_replay_row(struct store *s, uint64_t seq, int64_t received_ns, const struct cur *row,
 		     struct err *err);

@@ -18,7 +18,7 @@ const plain = (t) => ({
 	frames: { ...t.frames, nameId: [], inlined: [...t.frames.inlined] }
 });
 
-/** A tree by hand: bytes as in docs/formats.md. */
+/** A tree by hand: bytes as in src/format/common/tree_bin.h. */
 function bytes({
 	header = {},
 	strings = ['', 'main'],

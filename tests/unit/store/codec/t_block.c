@@ -295,7 +295,7 @@ static void assert_bytes(const struct buf *b, const void *want, size_t len)
 	ck_assert_mem_eq(b->data, want, len);
 }
 
-/* Written by hand from docs/formats.md: too small to be compressed. */
+/* Written by hand from src/store/codec/block_parts.h: too small to be compressed. */
 START_TEST(known_bytes)
 {
 	const struct block_row rows[] = { { 3, 0, 1, 1, 1 },

@@ -102,7 +102,7 @@ START_TEST(even_and_still_is_two_bits)
 }
 END_TEST
 
-/* Written by hand from docs/formats.md. */
+/* Written by hand from src/store/codec/metric.h. */
 START_TEST(known_bytes)
 {
 	const struct metric_point points[] = { { 2000, 1.0 }, { 5000, 1.0 }, { 9000, 2.0 } };
