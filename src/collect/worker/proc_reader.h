@@ -39,7 +39,7 @@ struct proc_reader;
 #define PROC_READER_SLEEPS_NS     500000000ull
 #define PROC_READER_LEFT_ALONE_NS 600000000000ull
 #define PROC_READER_USER_ALONE_NS 10000000000ull
-/* limit: a worker that runs for that long over one request is abandoned, too */
+/* limit: a worker that runs for that long over one request is abandoned */
 #define PROC_READER_RUNS_NS       3000000000ull
 enum { PROC_READER_WAIT_SHARE = 20 };
 
