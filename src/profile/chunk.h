@@ -33,8 +33,8 @@
  *                   default type (0: the first); default sample type, documentation URL,
  *                   drop_frames, keep_frames (str each, of pprof); own CPU time in ns; own peak
  *                   memory in bytes; n, n comments (str); n, n columns of the source (types); then
- *                   to the end losses: length and bytes of the reason's name, count; for losses of known
- *                   time also the name with LOSS_TIME_SUFFIX, and ns
+ *                   to the end losses: length and bytes of the reason's name, count; for losses of
+ *                   known time also the name with LOSS_TIME_SUFFIX, and ns
  *     12 end        samples in the recording: the last chunk of a complete one
  *     13 origins    mapping, source of the names (str; 0: frames without a name), frames. Rows of
  *                   equal ids add up

@@ -1,4 +1,6 @@
-/* Reads the lines of the format, with name compression and relative positions. */
+/* Reads the lines of the format, with name compression and relative positions. Costs may be
+ * relative to the previous line as well ("*", "+5"); in such a file "-5" is relative, otherwise a
+ * negative cost. A unit "(10ns)" becomes nanoseconds. */
 #include "format/callgrind/callgrind.h"
 
 #include "base/input.h"

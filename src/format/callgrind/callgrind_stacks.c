@@ -1,4 +1,8 @@
-/* Divides the costs of the call graph among stacks. */
+/* Divides the costs of the call graph among stacks: the cost that enters a function is divided
+ * among its self cost and its calls in the proportions of the whole run, as if each caller had made
+ * an average call. Functions of a cycle are divided as one, each on the shortest way through it,
+ * none twice in a stack. Costs left after the last step, and negative ones, go to the largest stack
+ * of their function. */
 #include "base/search.h"
 #include "format/callgrind/callgrind_graph.h"
 #include "format/common/guess.h"

@@ -1,4 +1,7 @@
-/* Writes self costs and inclusive costs of calls of one type. */
+/* Writes self costs and inclusive costs of calls of one type. The inclusive cost of a call is the
+ * sum over the stacks with it as the outermost call of that function; recursive calls cost 0, so a
+ * recursive function at the root shows 0. Control characters and invalid UTF-8 become '?'; entries
+ * without a name are "???" or "[unknown]", the stack without frames is "[empty]". */
 #include "base/fs.h"
 #include "base/utf8.h"
 #include "format/callgrind/callgrind.h"

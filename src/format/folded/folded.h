@@ -2,7 +2,9 @@
  *
  * Reading: a line is a stack, a blank and an integer or a decimal. Decimals are added up exactly;
  * sums with a fraction are rounded or scaled: see folded_scaled_form(). If all lines have two
- * values, the file is a difference (profile/change/signed.h). CRLF is accepted.
+ * values, the file is a difference (profile/change/signed.h). CRLF is accepted. An empty name is
+ * "[unknown]"; a ';' before the value adds no frame (heaptrack_print -F, where "function (file)" is
+ * a function and its source).
  * Empty lines and lines that begin with '#' are comments; any other line is skipped and counted.
  * Frames are known by name. A suffix _[k] _[j] _[i] _[0] _[1] _[G] _[g] is removed and gives the
  * kind. If the first 64 KiB contain frames in async-profiler's spelling, _[i] is an inlined frame

@@ -18,6 +18,12 @@
  * skipped; those of lost events are counted in LOSS_RING_FULL. Lines of a sample other than frames
  * (registers, branches) are skipped; lines outside samples are skipped and counted.
  *
+ * The binary is the last part of its path and gives the kind: [kernel…], [guest…], vmlinux,
+ * [module], *.ko and BPF programs are the kernel; perf-PID.map, //anon and jitted-* are JIT,
+ * without a binary; [unknown] stays a name. -F srcline gives file and line. Samples without a
+ * callchain have the one frame of their line, or none. The default type is the event of the first
+ * sample; "# event" lines may give a missing period. Start and duration come from the samples.
+ *
  * Memory grows with the number of distinct lines and stacks, plus 40 bytes for each sample up to
  * PERF_SCRIPT_MAX_TIMED. Beyond that samples lose their time and cpu, equal ones are added up, and
  * LOSS_TIMES_DROPPED counts them. Files without times are added up from the start.
@@ -25,7 +31,10 @@
  * Writing: one type, samples in chronological order: "pid/tid", or "tid" if the pid is unknown
  * (4294967295: unknown); time with nine digits; the value as period, times the type's period if
  * that is a time, as perf does; each frame as "name+0x0 (binary)". The binary gives the kind:
- * [kernel.kallsyms] or [module], /tmp/perf-0.map for JIT, //python and so on for other runtimes. */
+ * [kernel.kallsyms] or [module], /tmp/perf-0.map for JIT, //python and so on for other runtimes.
+ * The file offset (in the kernel: address), or 0, is in front. Unknown comms are "?". In names
+ * control characters and invalid UTF-8 become U+FFFD, in events and binaries blanks and brackets
+ * '_'. */
 #ifndef CRESSET_FORMAT_PERF_SCRIPT_PERF_SCRIPT_H
 #define CRESSET_FORMAT_PERF_SCRIPT_PERF_SCRIPT_H
 

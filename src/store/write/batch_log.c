@@ -16,15 +16,16 @@
  *       day, piece               days since 1970; piece 0 is DAY.db
  *       4 numbers, 4 numbers     strings, mappings, frames and stacks of its dictionary before and
  *                                after the next line
- *       bytes, chunks            new in it: { u8 type  u8 0  u32 length  payload }, types 1, 2, 3, 9
+ *       bytes, chunks            new in it: { u8 type  u8 0  u32 length  payload } of types 1, 2,
+ *                                3 and 9
  *       1, n × stack + 1         the part's; 0: the sample is not of this day. Or 0 alone: none is
  *     bytes, points              per series: its number, bytes, a block (store/codec/metric.h)
  *     day, bytes, chunks         new names, and mappings not used that day: types 1 to 5
  *
  * A dictionary's file may already have what rows add to it, but never less than the state before
  * the first row that a reader needs: rows are removed once the part has everything in them. Entries
- * that the dictionary has are skipped. A row's samples count only for parts with an `inbox` below its
- * seq.
+ * that the dictionary has are skipped. A row's samples count only for parts with an `inbox` below
+ * its seq.
  *
  * A damaged row is left out and counted. If it added to a dictionary, later entries of that part
  * have no valid place and are left out as well: samples with older stacks remain, others are
