@@ -28,7 +28,7 @@ broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2)
 	<(awk '/^\| `/ { print $2 }' docs/internals/losses.md | tr -d '`'))
 is "the losses equal those of the source" "$broken" ""
 
-broken=$(diff <(find bench -name '*.c' -o -name '*.sh' ! -name lib.sh | sed 's,.*/,,' | sort) \
+broken=$(diff <(find bench -maxdepth 1 -name '*.c' -o -maxdepth 1 -name '*.sh' ! -name lib.sh | sed 's,.*/,,' | sort) \
 	<(grep -oE '^\| `[a-z_.]+\.(sh|c)`' docs/benchmarks.md | tr -d '|` ' | sort))
 is "benchmarks.md explains every bench" "$broken" ""
 
