@@ -5,7 +5,8 @@
  * others, that the whole file can.
  *
  *     dict      chunks of types 1, 2, 3 and 9 (profile/chunk.h), in the order of their ids. Sealing
- *               rewrites them under higher ids, in fewer and larger pieces
+ *               rewrites them under higher ids, in fewer and larger pieces. At most 512 MiB when
+ *               decompressed
  *     block     ids are never used again. start: the slot's first moment, Unix ns; total: the sum
  *               of all values modulo 2^64; steps: the blob of windows. sum: block_checksum without
  *               windows, steps_sum: the same without a summary, so either is read without the
