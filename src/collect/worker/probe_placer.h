@@ -21,7 +21,7 @@ struct probe_placer;
 enum {
 	/* limit: places in one file, and at the returns of functions of one file */
 	PROBE_MAX_PLACES = 4096,
-	/* limit: workers that die within PROBE_DEATHS_NS; then no other is started until that is over */
+	/* limit: workers that die within PROBE_DEATHS_NS; no other is started until it is over */
 	PROBE_MAX_DEATHS = 3,
 };
 #define PROBE_DEATHS_NS 600000000000ull
