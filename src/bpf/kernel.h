@@ -49,6 +49,7 @@ struct super_block {
 };
 
 struct inode {
+	unsigned short i_mode; /* umode_t */
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	unsigned int i_generation;
@@ -64,6 +65,7 @@ struct vm_userfaultfd_ctx {
 
 struct vm_area_struct {
 	unsigned long vm_end;
+	const struct vm_operations_struct *vm_ops; /* NULL: anonymous memory */
 	struct file *vm_file;
 	struct vm_userfaultfd_ctx vm_userfaultfd_ctx;
 };

@@ -5,8 +5,9 @@
  * bpf_copy_from_user_task takes the lock of the process's mappings and reads pages in. So it waits
  * for the holder of that lock, for the handler of a userfaultfd, and for the file system of a
  * mapped file. bpf_find_vma never waits: it only tries the lock. Memory is copied if the lock is
- * free and the mapping is ordinary memory or a file of this machine. A process can still take the
- * lock between the two calls, in nanoseconds unless this program is preempted there. */
+ * free and the mapping is ordinary memory or a regular file of this machine. A process can still
+ * take the lock between the two calls, in nanoseconds unless this program is preempted there. A
+ * page that is not in memory is read from the disk or from swap, as for any program. */
 #ifndef CRESSET_BPF_TASK_COPY_H
 #define CRESSET_BPF_TASK_COPY_H
 
@@ -23,12 +24,18 @@ enum {
 	MAGIC_ZFS = 0x2fc12fc1,
 };
 
-/* Whether a mapped file is on a disk of this machine, or in memory. Block devices of FUSE
+enum { MODE_TYPE = 0170000, MODE_REGULAR = 0100000 }; /* of i_mode: S_IFMT, S_IFREG */
+
+/* Whether a mapped file is on a disk of this machine, or in memory. A device file has the file
+ * system of its directory, but its driver decides how long a read takes. Block devices of FUSE
  * ("fuseblk") are read by a process. */
 static __always_inline int is_file_prompt(struct file *file)
 {
-	__u32 magic = BPF_CORE_READ(file, f_inode, i_sb, s_magic);
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	__u32 magic = BPF_CORE_READ(inode, i_sb, s_magic);
 
+	if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
+		return 0;
 	switch (magic) {
 	case MAGIC_FUSE:
 		return 0;
@@ -40,7 +47,7 @@ static __always_inline int is_file_prompt(struct file *file)
 	case MAGIC_ZFS:
 		return 1;
 	}
-	return BPF_CORE_READ(file, f_inode, i_sb, s_bdev) != NULL;
+	return BPF_CORE_READ(inode, i_sb, s_bdev) != NULL;
 }
 
 struct prompt_range {
@@ -52,13 +59,14 @@ static long look_at_mapping(struct task_struct *task, struct vm_area_struct *vma
 			    struct prompt_range *range)
 {
 	struct file *file = BPF_CORE_READ(vma, vm_file);
+	int is_anonymous = !file || !BPF_CORE_READ(vma, vm_ops); /* of /dev/zero, too */
 
 	if (range->end > BPF_CORE_READ(vma, vm_end))
 		return 0;
 	if (bpf_core_field_exists(vma->vm_userfaultfd_ctx.ctx) &&
 	    BPF_CORE_READ(vma, vm_userfaultfd_ctx.ctx))
 		return 0;
-	range->is_prompt = !file || is_file_prompt(file);
+	range->is_prompt = is_anonymous || is_file_prompt(file);
 	return 0;
 }
 

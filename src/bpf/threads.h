@@ -209,7 +209,7 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);
 	else
 		sent = send_open(task, s, now_ns, RAW_MIDDLE, sleepable);
-	if (sent)
+	if (sent) /* nothing may have been copied: copied_again bounds the retries */
 		t->copied_epoch = seen_epoch;
 	else
 		count(COUNT_WAITS_LOST);

@@ -29,6 +29,8 @@ static inline int made_value_type(const struct made *m, const struct kernel_type
 	if (m->is->resized && !strcmp(r->name, m->is->resized))
 		return m->is->is_signed ? m->s[m->is->bytes] : m->u[m->is->bytes];
 	switch (r->value) {
+	case KERNEL_U16:
+		return m->u[2];
 	case KERNEL_U32:
 		return m->u[4];
 	case KERNEL_S32:

@@ -65,6 +65,7 @@ const struct kernel_type_row kernel_type_rows[] = {
 	FIELD("mm_struct.start_stack",  U64,     COPIED,          BASE | WAITS | GPU, BASE),
 	FIELD("mm_struct.exe_file",     POINTER, COPIED,          BASE, BASE),
 	FIELD("file.f_inode",           POINTER, COPIED,          BASE | WAITS, BASE),
+	FIELD("inode.i_mode",           U16,     COPIED,          WAITS, WAITS),
 	FIELD("inode.i_sb",             POINTER, COPIED,          BASE | WAITS, BASE),
 	FIELD("inode.i_ino",            U64,     COPIED,          BASE, BASE),
 	FIELD("inode.i_generation",     U32,     COPIED,          BASE, BASE),
@@ -72,6 +73,7 @@ const struct kernel_type_row kernel_type_rows[] = {
 	FIELD("super_block.s_magic",    U64,     COPIED,          WAITS, WAITS),
 	FIELD("super_block.s_bdev",     POINTER, COPIED,          WAITS, WAITS),
 	FIELD("vm_area_struct.vm_end",  U64,     COPIED,          WAITS, WAITS),
+	FIELD("vm_area_struct.vm_ops",  POINTER, COPIED,          WAITS, WAITS),
 	FIELD("vm_area_struct.vm_file", POINTER, COPIED,          WAITS, WAITS),
 	/* CONFIG_USERFAULTFD */
 	FIELD("vm_area_struct.vm_userfaultfd_ctx.ctx", POINTER, COPIED | ASKED, WAITS, 0,
@@ -295,7 +297,7 @@ static bool is_signed(enum kernel_value v)
 
 static unsigned size_of(enum kernel_value v)
 {
-	return v == KERNEL_U32 || v == KERNEL_S32 ? 4 : 8;
+	return v == KERNEL_U16 ? 2 : v == KERNEL_U32 || v == KERNEL_S32 ? 4 : 8;
 }
 
 /* Returns whether libbpf adapts the instruction's size to that of the kernel's integer. */

@@ -45,6 +45,7 @@ enum kernel_type_kind {
 /* The type that a field is read as. */
 enum kernel_value {
 	KERNEL_NO_VALUE,
+	KERNEL_U16,
 	KERNEL_U32,
 	KERNEL_S32,
 	KERNEL_U64,

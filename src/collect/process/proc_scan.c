@@ -43,7 +43,7 @@ static bool add_mapping(void *ctx, const struct proc_map *m)
 static int scan_mappings(struct process_table *t, struct process *p)
 {
 	struct scan s = { .table = t, .image = process_new_image(t), .pid = p->pid };
-	int rc = proc_reader_maps(t->objects->reader, p->pid, add_mapping, &s);
+	int rc = proc_reader_maps(t->objects->reader, p->pid, add_mapping, &s, &s.mappings);
 	bool was_there = p->image && p->image->maps.n;
 
 	p->context_addr = s.context_addr ? s.context_addr : p->context_addr;
@@ -60,6 +60,8 @@ void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns)
 	struct proc_stat st;
 
 	p->scanned_ns = now_ns;
+	p->next_scan_ns = now_ns + SCAN_AGAIN_NS;
+	p->is_scan_late = false;
 	if (p->pid == 0) {
 		p->is_kernel_thread = true;
 		return;
@@ -71,7 +73,9 @@ void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns)
 	process_set_name(p, st.name);
 	p->is_kernel_thread = st.is_kernel_thread;
 	if (!st.is_kernel_thread && st.state != 'Z' && st.state != 'X')
-		scan_mappings(t, p);
+		p->is_scan_late = scan_mappings(t, p) == -EAGAIN;
+	if (p->is_scan_late)
+		p->next_scan_ns = now_ns + SCAN_LATE_NS;
 }
 
 static bool parse_pid(const char *name, uint32_t *pid)

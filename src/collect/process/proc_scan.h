@@ -8,8 +8,10 @@
 struct process;
 struct process_table;
 
-/* Callers read the mappings of a process at most this often. */
+/* Callers read the mappings of a process at most this often; SCAN_LATE_NS after a reading that got
+ * no response in time. */
 #define SCAN_AGAIN_NS 1000000000ull
+#define SCAN_LATE_NS  100000000ull
 
 /* Reads the name and the executable mappings of one process. Anything that can no longer be read
  * stays unchanged: samples of a moment ago may need it. A process that is gone is marked as ended

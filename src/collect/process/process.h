@@ -54,8 +54,10 @@ struct process {
 
 	/* Used by the resolver. */
 	uint64_t scanned_ns; /* last reading of its mappings from /proc */
-	uint64_t cgroup_id;  /* labels are those in this group … */
-	bool labels_known;   /* … were looked up, not only inherited */
+	uint64_t next_scan_ns;
+	bool is_scan_late;  /* the last reading got no response in time */
+	uint64_t cgroup_id; /* labels are those in this group … */
+	bool labels_known;  /* … were looked up, not only inherited */
 	bool exe_known;
 	bool awaits_exe; /* after an exec: its first mapping shows its executable */
 	uint32_t labels; /* collect/resolve/labels.h, 0 = none */

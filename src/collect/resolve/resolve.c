@@ -33,6 +33,9 @@ enum {
 	/* of a CPU, for processes without records, and the same for all of /proc */
 	SCAN_SHARE = 400,
 	SCAN_SAVED_NS = 100000000,
+	/* of a CPU, for mappings that are missing in a stack */
+	RESCAN_SHARE = 100,
+	RESCAN_SAVED_NS = 500000000,
 };
 
 enum {
@@ -63,6 +66,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 	r->types = links->types;
 	r->unknown_frame = FRAME_NONE;
 	r->scans = (struct allowance){ .share = SCAN_SHARE, .most_ns = SCAN_SAVED_NS };
+	r->rescans = (struct allowance){ .share = RESCAN_SHARE, .most_ns = RESCAN_SAVED_NS };
 	r->snapshot_wait_ns = SNAPSHOT_FIRST_NS;
 	r->traced.maps = links->traced;
 	object_table_init(&r->objects,
@@ -202,14 +206,13 @@ static bool scan_after_losses(struct resolver *r)
 	return true;
 }
 
-/* Reads a process from /proc if the time budget allows. */
-static void scan_if_time(struct resolver *r, struct process *p, uint64_t now_ns)
+void resolver_scan(struct resolver *r, struct process *p, struct allowance *time, uint64_t now_ns)
 {
-	if (allowance_left(&r->scans, clock_mono_ns()) <= 0)
+	if (allowance_left(time, clock_mono_ns()) <= 0)
 		return;
 	uint64_t begin_ns = proc_reader_clock_ns(r->links.reader);
 	proc_scan(&r->processes, p, now_ns);
-	allowance_spend(&r->scans, proc_reader_clock_ns(r->links.reader) - begin_ns);
+	allowance_spend(time, proc_reader_clock_ns(r->links.reader) - begin_ns);
 }
 
 /* Rereads a process whose records may have been lost since it was read, or that there was no time
@@ -217,12 +220,12 @@ static void scan_if_time(struct resolver *r, struct process *p, uint64_t now_ns)
 static void follow_losses(struct resolver *r, struct process *p)
 {
 	uint64_t now_ns = clock_mono_ns();
-	bool is_known = p->scanned_ns || p->image;
+	bool is_known = (p->scanned_ns || p->image) && !p->is_scan_late;
 
 	if ((p->scanned_ns >= r->lost_ns && is_known) || p->is_kernel_thread || p->leader_gone ||
-	    now_ns < p->scanned_ns + SCAN_AGAIN_NS)
+	    now_ns < p->next_scan_ns)
 		return;
-	scan_if_time(r, p, now_ns);
+	resolver_scan(r, p, &r->scans, now_ns);
 }
 
 /* Looks up a process without records in /proc; returns NULL when the table is full. */
@@ -234,7 +237,7 @@ static struct process *known_process(struct resolver *r, uint32_t pid, uint64_t 
 		return p;
 	p = process_add(&r->processes, pid);
 	if (p)
-		scan_if_time(r, p, now_ns);
+		resolver_scan(r, p, &r->scans, now_ns);
 	return p;
 }
 

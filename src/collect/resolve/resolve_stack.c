@@ -359,8 +359,8 @@ static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
 /* Rereads the mappings of a process when the table lacks some, at most once a second. */
 static void scan_again(struct resolver *r, struct process *p, uint64_t now_ns)
 {
-	if (!p->is_kernel_thread && now_ns >= p->scanned_ns + SCAN_AGAIN_NS)
-		proc_scan(&r->processes, p, now_ns);
+	if (!p->is_kernel_thread && now_ns >= p->next_scan_ns)
+		resolver_scan(r, p, &r->rescans, now_ns);
 }
 
 /* An instruction pointer is always in an executable mapping: if it is not, the table lacks one

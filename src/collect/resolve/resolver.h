@@ -62,6 +62,7 @@ struct resolver {
 	uint64_t next_snapshot_ns, snapshot_wait_ns;
 	struct far_files *far;    /* NULL: all files are opened here */
 	struct allowance scans;   /* time for rereading processes whose records were lost */
+	struct allowance rescans; /* … for addresses that are in no known mapping */
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized;
 	uint64_t python_unplaced; /* stacks with frames of Python that no native frame calls */
@@ -86,6 +87,9 @@ struct stack_ref {
  * r->stack, to be held. */
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out);
+
+/* Reads a process from /proc if that allowance has time left. */
+void resolver_scan(struct resolver *r, struct process *p, struct allowance *time, uint64_t now_ns);
 
 /* Returns the hash of the stack of a wait that is reported again; a hash without contents if it is
  * unknown. */

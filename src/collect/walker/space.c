@@ -2,6 +2,7 @@
 #include "collect/walker/space.h"
 
 #include "base/clock.h"
+#include "base/cpu_budget.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -27,6 +28,11 @@
 #define SWEEP_EVERY_NS 5000000000ull
 #define LOOK_FIRST_NS  5000000ull
 #define LOOK_LAST_NS   1000000000ull
+
+enum {
+	SCAN_SHARE = 50, /* of a CPU, for reading processes in /proc */
+	SCAN_SAVED_NS = 1000000000,
+};
 
 /* An image that the kernel knows. */
 struct sent_image {
@@ -61,6 +67,7 @@ struct space {
 	VEC(struct numbered) numbered;
 	uint32_t next_number;
 	uint64_t swept_ns;
+	struct allowance scans;  /* CPU time for reading /proc */
 	struct map without_room; /* pids of processes without space */
 	uint64_t refused;        /* processes added to it so far */
 };
@@ -81,6 +88,7 @@ struct space *space_new(const struct space_maps *maps, struct object_table *obje
 	s->objects = objects;
 	s->interpreted = interpreted;
 	s->next_number = 1;
+	s->scans = (struct allowance){ .share = SCAN_SHARE, .most_ns = SCAN_SAVED_NS };
 	s->tables = table_store_new(&store);
 	if (!s->tables) {
 		free(s);
@@ -465,7 +473,7 @@ static void on_exec(struct space *s, const struct side_record *r)
 	process_exec(&s->live, p);
 	if (s->interpreted)
 		interpreted_forget(s->interpreted, p->pid);
-	p->scanned_ns = 0;
+	p->scanned_ns = p->next_scan_ns = 0;
 	vec_push(&s->changed, r->pid);
 }
 
@@ -499,7 +507,7 @@ void space_seen(struct space *s, const struct side_record *r)
 	case SIDE_LOST: /* a sample will meet what was missed */
 		for (size_t i = 0; i < s->live.all.n; i++)
 			if (s->live.all.v[i])
-				s->live.all.v[i]->scanned_ns = 0;
+				s->live.all.v[i]->scanned_ns = s->live.all.v[i]->next_scan_ns = 0;
 		break;
 	}
 }
@@ -511,9 +519,11 @@ void space_expect(struct space *s, uint32_t pid)
 
 	if (!p)
 		p = process_add(&s->live, pid);
-	if (!p || now_ns < p->scanned_ns + SCAN_AGAIN_NS)
+	if (!p || now_ns < p->next_scan_ns || allowance_left(&s->scans, now_ns) <= 0)
 		return;
+	uint64_t begin_ns = proc_reader_clock_ns(s->objects->reader);
 	proc_scan(&s->live, p, now_ns);
+	allowance_spend(&s->scans, proc_reader_clock_ns(s->objects->reader) - begin_ns);
 	vec_push(&s->changed, pid);
 }
 

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEATHS = 3 }; /* of workers; then no other is started */
-
 struct asked {
 	uint32_t serial;
 	uint64_t since_ns; /* when it was sent, or when the one before it got its response */
@@ -22,7 +20,8 @@ struct probe_placer {
 	struct stream worker;
 	VEC(struct asked) asked; /* in order */
 	VEC(struct probe_done) done;
-	uint32_t next_serial, deaths;
+	uint32_t next_serial;
+	struct probe_deaths deaths;
 	bool is_lost, is_detached;
 };
 
@@ -55,7 +54,9 @@ static void send_program(struct probe_placer *p, uint32_t side, int program)
 
 static int start_worker(struct probe_placer *p, const struct probe_wish *wish)
 {
-	int fd = p->deaths < MAX_DEATHS ? helper_start(p->helper, HELPER_PROBE) : -EPIPE;
+	int fd = probe_deaths_may_start(&p->deaths, clock_mono_ns())
+			 ? helper_start(p->helper, HELPER_PROBE)
+			 : -EPIPE;
 
 	if (fd < 0)
 		return fd;
@@ -104,7 +105,7 @@ int probe_placer_place(struct probe_placer *p, const struct probe_wish *wish, ui
 static void worker_died(struct probe_placer *p)
 {
 	helper_end(p->helper, HELPER_PROBE, HELPER_DIED, &p->worker);
-	p->deaths++;
+	probe_deaths_add(&p->deaths, clock_mono_ns());
 	p->asked.n = p->done.n = 0;
 	p->is_lost = true;
 }

@@ -21,7 +21,26 @@ struct probe_placer;
 enum {
 	/* limit: places in one file, and at the returns of functions of one file */
 	PROBE_MAX_PLACES = 4096,
+	/* limit: workers that die within PROBE_DEATHS_NS; no other is started until it is over */
+	PROBE_MAX_DEATHS = 3,
 };
+#define PROBE_DEATHS_NS 600000000000ull
+
+struct probe_deaths {
+	uint64_t ns[PROBE_MAX_DEATHS]; /* the last ones, the oldest first; 0: none */
+};
+
+static inline void probe_deaths_add(struct probe_deaths *d, uint64_t now_ns)
+{
+	for (int i = 0; i + 1 < PROBE_MAX_DEATHS; i++)
+		d->ns[i] = d->ns[i + 1];
+	d->ns[PROBE_MAX_DEATHS - 1] = now_ns;
+}
+
+static inline bool probe_deaths_may_start(const struct probe_deaths *d, uint64_t now_ns)
+{
+	return !d->ns[0] || now_ns >= d->ns[0] + PROBE_DEATHS_NS;
+}
 
 struct probe_wish {
 	int file, entry_program,

@@ -25,7 +25,9 @@
 
 enum {
 	WAITS_SAVED_NS = 200000000,
+	WORKS_SAVED_NS = 1000000000,
 	QUICK_NS = 1000000, /* a response within this time is not charged */
+	SMALL_NS = 300000,  /* … to the user of the process */
 	MAX_LEFT = 4096,    /* processes left alone; then all are forgotten */
 };
 
@@ -40,12 +42,15 @@ struct proc_reader {
 	uint64_t asked_ns; /* when it was sent; 0: it was served */
 	uint64_t cpu_ns;
 	struct map left_pids, left_users; /* → until when, in s */
-	struct allowance waits;
+	struct allowance waits, works;
+	struct map users; /* → index of shares */
+	VEC(struct allowance) shares;
+	uint64_t overspent_ns; /* a user may have overspent until then */
 	struct proc_reader_stats stats;
 	/* Mappings that arrived late: of a process with very many. -1: none */
 	int late_fd;
 	uint32_t late_pid;
-	uint64_t late_ns;
+	uint64_t late_ns, late_others;
 	/* the response being waited for */
 	bool has_answer;
 	struct read_answer answer;
@@ -60,6 +65,7 @@ struct proc_reader *proc_reader_new(struct helper *helper)
 	r->helper = helper;
 	r->worker.fd = r->fd = r->late_fd = -1;
 	r->waits = (struct allowance){ .share = PROC_READER_WAIT_SHARE, .most_ns = WAITS_SAVED_NS };
+	r->works = (struct allowance){ .share = PROC_READER_WORK_SHARE, .most_ns = WORKS_SAVED_NS };
 	return r;
 }
 
@@ -89,6 +95,8 @@ void proc_reader_free(struct proc_reader *r)
 	stream_close(&r->worker);
 	map_done(&r->left_pids);
 	map_done(&r->left_users);
+	map_done(&r->users);
+	vec_done(&r->shares);
 	free(r);
 }
 
@@ -138,6 +146,51 @@ static void leave_alone(struct proc_reader *r, uint32_t pid)
 		map_put(&r->left_users, user, in_s(now_ns + PROC_READER_USER_ALONE_NS) + 1);
 }
 
+/* --- shares of users -------------------------------------------------------------------------- */
+
+static struct allowance *share_of(struct proc_reader *r, uint32_t user)
+{
+	const struct allowance full = { .share = PROC_READER_USER_SHARE,
+					.most_ns = PROC_READER_USER_SAVED_NS };
+	const uint32_t *at = map_get(&r->users, user);
+
+	if (at)
+		return &r->shares.v[*at];
+	if (r->shares.n >= MAX_LEFT) {
+		map_clear(&r->users);
+		r->shares.n = 0;
+	}
+	map_put(&r->users, user, (uint32_t)r->shares.n);
+	vec_push(&r->shares, full);
+	return &r->shares.v[r->shares.n - 1];
+}
+
+/* Charges what a process had the worker do to its user. */
+static void charge_user(struct proc_reader *r, uint32_t pid, uint64_t busy_ns)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint32_t user;
+
+	if (busy_ns < SMALL_NS || proc_owner(pid, &user) || !user)
+		return;
+	struct allowance *share = share_of(r, user);
+	allowance_left(share, now_ns);
+	allowance_spend(share, busy_ns);
+	uint64_t until_ns = now_ns + (share->left_ns < 0 ? (uint64_t)-share->left_ns : 0) *
+					     PROC_READER_USER_SHARE;
+	if (until_ns > now_ns && until_ns > r->overspent_ns)
+		r->overspent_ns = until_ns;
+}
+
+static bool has_overspent(struct proc_reader *r, uint32_t pid)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint32_t user;
+
+	return now_ns < r->overspent_ns && proc_owner(pid, &user) == 0 && user &&
+	       allowance_left(share_of(r, user), now_ns) < 0;
+}
+
 /* --- the worker ------------------------------------------------------------------------------- */
 
 static bool has_worker(struct proc_reader *r)
@@ -174,6 +227,12 @@ static bool is_running(const struct proc_reader *r)
 	return runs;
 }
 
+/* How long the last request occupied the worker. A wait for a CPU does not count. */
+static uint64_t busy_ns(const struct proc_reader *r)
+{
+	return r->answer.cpu_ns + r->answer.slept_us * 1000ull;
+}
+
 static bool take_answer(struct proc_reader *r, const struct stream_message *m, int fd)
 {
 	if (m->len < sizeof r->answer)
@@ -185,6 +244,7 @@ static bool take_answer(struct proc_reader *r, const struct stream_message *m, i
 			close(fd);
 		return false;
 	}
+	charge_user(r, r->asked_pid, busy_ns(r));
 	r->asked_ns = 0;
 	r->has_answer = true;
 	r->fd = fd;
@@ -233,8 +293,11 @@ static void wait_until(struct proc_reader *r, uint64_t end_ns)
 
 static int64_t wait_ns(struct proc_reader *r, uint64_t now_ns)
 {
-	int64_t left_ns = allowance_left(&r->waits, now_ns);
+	int64_t left_ns = allowance_left(&r->waits, now_ns),
+		works_ns = allowance_left(&r->works, now_ns);
 
+	if (works_ns < left_ns)
+		left_ns = works_ns;
 	return left_ns > (int64_t)PROC_READER_WAIT_NS ? (int64_t)PROC_READER_WAIT_NS
 	       : left_ns > QUICK_NS                   ? left_ns
 						      : QUICK_NS;
@@ -255,16 +318,22 @@ static bool wait_for(struct proc_reader *r, uint64_t end_ns, uint64_t last_ns)
 	return is_there;
 }
 
-/* Returns -EAGAIN when no response came in time, -EPIPE when the worker has died. What a process
- * makes the worker wait is charged; what a busy machine does is not. */
+/* What a process makes the worker wait or do is charged; what a busy machine does is not. */
+static void charge_wait(struct proc_reader *r, uint64_t took_ns)
+{
+	if (!r->has_answer || r->answer.slept)
+		allowance_spend(&r->waits, took_ns > QUICK_NS ? took_ns : 0);
+	else if (r->answer.cpu_ns > QUICK_NS)
+		allowance_spend(&r->works, r->answer.cpu_ns < took_ns ? r->answer.cpu_ns : took_ns);
+}
+
+/* Returns -EAGAIN when no response came in time, -EPIPE when the worker has died. */
 static int wait_for_answer(struct proc_reader *r)
 {
 	uint64_t begin_ns = clock_mono_ns(), end_ns = begin_ns + (uint64_t)wait_ns(r, begin_ns);
 	bool is_there = wait_for(r, end_ns, begin_ns + 2 * PROC_READER_WAIT_NS);
-	uint64_t took_ns = clock_mono_ns() - begin_ns;
 
-	if (took_ns > QUICK_NS && (!r->has_answer || r->answer.slept))
-		allowance_spend(&r->waits, took_ns);
+	charge_wait(r, clock_mono_ns() - begin_ns);
 	return r->has_answer ? 0 : is_there ? -EAGAIN : -EPIPE;
 }
 
@@ -289,6 +358,7 @@ static void keep_late(struct proc_reader *r)
 	r->fd = -1;
 	r->late_pid = r->asked_pid;
 	r->late_ns = clock_mono_ns();
+	r->late_others = r->answer.value;
 }
 
 /* Returns whether a request may be sent: an earlier one is served by now, or given up. */
@@ -334,7 +404,7 @@ static int call(struct proc_reader *r, struct read_ask *ask, const char *text)
 		r->stats.late++;
 		return -EAGAIN;
 	}
-	if (is_left_alone(r, ask->pid)) {
+	if (is_left_alone(r, ask->pid) || has_overspent(r, ask->pid)) {
 		r->stats.refused++;
 		return -EBUSY;
 	}
@@ -403,18 +473,21 @@ static int take_late(struct proc_reader *r, uint32_t pid)
 	return fd;
 }
 
-int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx)
+int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx,
+		     uint32_t *others)
 {
 	struct read_ask ask = { .kind = READ_MAPS, .pid = pid };
 
 	if (!r)
 		return proc_maps_read(pid, fn, ctx);
 	int fd = take_late(r, pid);
-	int rc = fd < 0 ? call(r, &ask, "") : 0;
-	if (fd < 0)
+	bool is_late = fd >= 0;
+	int rc = is_late ? 0 : call(r, &ask, "");
+	if (!is_late)
 		fd = rc ? rc : taken_fd(r);
 	if (fd < 0)
 		return fd;
+	*others += (uint32_t)(is_late ? r->late_others : r->answer.value);
 	rc = proc_maps_read_fd(fd, fn, ctx);
 	close(fd);
 	return rc;

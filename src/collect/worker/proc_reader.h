@@ -7,7 +7,13 @@
  * (collect/worker/helper.h), and the caller waits for a response for a limited time:
  *
  *     PROC_READER_WAIT_NS at one time, twice that for a worker that has no CPU;
- *     1/PROC_READER_WAIT_SHARE of the time on average for workers that sleep; then 1 ms
+ *     1/PROC_READER_WAIT_SHARE of the time on average for workers that sleep, then 1 ms
+ *     1/PROC_READER_WORK_SHARE for workers that run, because a process has very much to read; then
+ *     1 ms
+ *
+ * The processes of one user, unless that is root, keep workers busy for 1/PROC_READER_USER_SHARE of
+ * the time on average; beyond that they are left alone until the average is lower: others are read
+ * in the meantime.
  *
  * While a response is late, nothing else is queried. A worker that has slept over a request for
  * PROC_READER_SLEEPS_NS is abandoned, and another takes its place, up to HELPER_MAX_STUCK. Then the
@@ -41,7 +47,9 @@ struct proc_reader;
 #define PROC_READER_USER_ALONE_NS 10000000000ull
 /* limit: a worker that runs for that long over one request is abandoned */
 #define PROC_READER_RUNS_NS       3000000000ull
-enum { PROC_READER_WAIT_SHARE = 20 };
+enum { PROC_READER_WAIT_SHARE = 20, PROC_READER_WORK_SHARE = 10, PROC_READER_USER_SHARE = 10 };
+/* Saved up by a user. */
+#define PROC_READER_USER_SAVED_NS 500000000
 
 struct proc_reader_stats {
 	uint64_t late;    /* responses that did not arrive in time */
@@ -54,8 +62,10 @@ void proc_reader_free(struct proc_reader *r);               /* NULL is fine */
 /* Returns 0; -EFAULT: a part of it is unmapped; or why nothing of this process may be read. */
 int proc_reader_memory(struct proc_reader *r, uint32_t pid, uint64_t addr, void *out, size_t len);
 
-/* Passes each mapping to fn; as proc_maps_read. */
-int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx);
+/* Passes the executable mappings to fn, and that of the process context; as proc_maps_read. Adds
+ * the number of others that were seen to *others; without a reader they are passed to fn, too. */
+int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx,
+		     uint32_t *others);
 
 /* Opens the file of a mapping; as mapped_file_open_mapping. -EXDEV: it is on a file system that may
  * not respond. The descriptor is the caller's. */
@@ -103,6 +113,8 @@ enum read_kind {
 enum {
 	READ_MAX_TEXT = 4096,
 	READ_MAX_DATA = 256 << 10, /* limit: memory of another process that is read at one time */
+	/* limit: bytes of text of the mappings of a process; later ones are not known */
+	PROC_READER_MAX_MAPS = 4 << 20,
 };
 struct read_ask {
 	uint32_t serial, kind, pid, len; /* len: of memory; flags of open for READ_RING */
@@ -115,13 +127,13 @@ struct read_ask {
 struct read_answer {
 	uint32_t serial;
 	int32_t rc;
-	uint64_t value; /* READ_FIND_CONTEXT */
+	uint64_t value; /* READ_FIND_CONTEXT; READ_MAPS: mappings left out */
 	uint64_t cpu_ns;
 	uint64_t dev, ino, size;
 	int64_t mtime_ns;
 	uint32_t mode, uid;
-	uint32_t slept; /* the worker had to wait for something */
-	uint32_t reserved;
+	uint32_t slept; /* the worker had to wait for something other than a CPU */
+	uint32_t slept_us;
 };
 
 /* proc_reader_worker.c: serves until the peer is gone. */

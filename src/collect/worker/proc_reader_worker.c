@@ -10,6 +10,7 @@
 #include "collect/worker/far_device.h"
 #include "gpu/device/agent_name.h"
 #include "gpu/ring/ring_find.h"
+#include "symbol/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +23,6 @@
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-enum { PIECE = 64 << 10 };
 
 struct asked {
 	const struct read_ask *ask;
@@ -50,34 +49,66 @@ static int read_memory(struct asked *a)
 	return process_memory_read(a->ask->pid, a->ask->addr, room(a, len), len);
 }
 
-static int copy_all(int from, int to)
+/* Appends a line if the caller needs it. Returns whether it was appended. */
+static bool add_line(struct buf *to, char *line, size_t len)
 {
-	char *piece = xmalloc(PIECE);
-	ssize_t n = 0;
-	int rc = 0;
+	size_t before = to->len;
+	struct proc_map m;
 
-	while (!rc && (n = read(from, piece, PIECE)) > 0)
-		if (write(to, piece, n) != n)
-			rc = -ENOSPC;
-	free(piece);
-	return n < 0 ? -errno : rc;
+	buf_add(to, line, len);
+	buf_add(to, "\n", 1);
+	if (proc_map_parse(line, &m) && (m.executable || process_context_is_mapping(m.name)))
+		return true;
+	to->len = before;
+	return false;
+}
+
+/* *others: the number of lines that the caller does not need. */
+static int take_lines(int from, struct buf *to, uint64_t *others)
+{
+	struct lines *lines = xcalloc(1, sizeof *lines);
+	char *line;
+	size_t len;
+	int rc = 1;
+
+	lines->fd = from;
+	for (int n = 0; n < PROC_MAPS_MAX_LINES && to->len < PROC_READER_MAX_MAPS; n++) {
+		rc = lines_next(lines, &line, &len, NULL);
+		if (rc <= 0)
+			break;
+		*others += !add_line(to, line, len);
+	}
+	free(lines);
+	return rc < 0 ? rc : 0;
+}
+
+static int in_memory(const struct buf *b)
+{
+	int fd = memfd_create("cresset-maps", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (pwrite(fd, b->data, b->len, 0) == (ssize_t)b->len)
+		return fd;
+	close(fd);
+	return -ENOSPC;
 }
 
 /* The text goes into a file in memory: it may be megabytes. */
 static int read_maps(struct asked *a)
 {
+	struct buf text = { 0 };
 	char path[32];
 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", a->ask->pid);
 	int from = open(path, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
 		return -errno;
-	a->fd = memfd_create("cresset-maps", MFD_CLOEXEC);
-	int rc = a->fd < 0 ? -errno : copy_all(from, a->fd);
-	if (!rc && lseek(a->fd, 0, SEEK_SET))
-		rc = -errno;
+	int rc = take_lines(from, &text, &a->answer->value);
+	a->fd = rc ? rc : in_memory(&text);
+	buf_done(&text);
 	close(from);
-	return rc;
+	return a->fd < 0 ? a->fd : 0;
 }
 
 /* Answers with a file that the caller can read without waiting. */
@@ -165,33 +196,66 @@ static int (*const kinds[READ_KINDS])(struct asked *a) = {
 	[READ_AGENT] = agent_fits,     [READ_RING] = find_ring,
 };
 
-static uint64_t count_sleeps(void)
-{
-	struct rusage u;
+struct worker {
+	struct stream stream;
+	int schedstat; /* proc(5), /proc/PID/schedstat; -1: this kernel has none */
+};
 
-	return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_nvcsw;
+/* Times of this process so far. */
+struct spent {
+	uint64_t mono_ns, cpu_ns, queued_ns, sleeps;
+};
+
+static uint64_t queued_ns(int schedstat)
+{
+	char text[96];
+	ssize_t n = schedstat < 0 ? -1 : pread(schedstat, text, sizeof text - 1, 0);
+	unsigned long long cpu_ns, ns;
+
+	text[n > 0 ? n : 0] = '\0';
+	return sscanf(text, "%llu %llu", &cpu_ns, &ns) == 2 ? ns : 0;
 }
 
-static void answer(struct stream *s, const struct read_ask *ask, const char *text)
+static struct spent spent_so_far(const struct worker *w)
+{
+	struct rusage u = { 0 };
+
+	getrusage(RUSAGE_SELF, &u);
+	return (struct spent){ clock_mono_ns(), clock_thread_ns(), queued_ns(w->schedstat),
+			       (uint64_t)u.ru_nvcsw };
+}
+
+static void put_spent(const struct worker *w, const struct spent *before, struct read_answer *head)
+{
+	struct spent now = spent_so_far(w);
+	uint64_t mono_ns = now.mono_ns - before->mono_ns,
+		 not_asleep_ns = now.cpu_ns - before->cpu_ns + now.queued_ns - before->queued_ns;
+
+	head->cpu_ns = now.cpu_ns - before->cpu_ns;
+	head->slept = now.sleeps != before->sleeps;
+	if (head->slept && mono_ns > not_asleep_ns)
+		head->slept_us = (uint32_t)((mono_ns - not_asleep_ns) / 1000);
+}
+
+static void answer(struct worker *w, const struct read_ask *ask, const char *text)
 {
 	struct read_answer head = { .serial = ask->serial };
 	struct asked a = { .ask = ask, .text = text, .answer = &head, .fd = -1 };
-	uint64_t begin_ns = clock_thread_ns(), sleeps = count_sleeps();
+	struct spent before = spent_so_far(w);
 	struct buf b = { 0 };
 
 	head.rc = ask->kind < READ_KINDS ? kinds[ask->kind](&a) : -EINVAL;
-	head.cpu_ns = clock_thread_ns() - begin_ns;
-	head.slept = count_sleeps() != sleeps;
+	put_spent(w, &before, &head);
 	buf_add(&b, &head, sizeof head);
 	buf_add(&b, a.data.data, head.rc ? 0 : a.data.len);
-	stream_put(s, READ_ANSWER, b.data, b.len, head.rc ? -1 : a.fd);
+	stream_put(&w->stream, READ_ANSWER, b.data, b.len, head.rc ? -1 : a.fd);
 	if (a.fd >= 0)
 		close(a.fd); /* may block, too */
 	buf_done(&b);
 	buf_done(&a.data);
 }
 
-static void take_ask(struct stream *s, const struct stream_message *m)
+static void take_ask(struct worker *w, const struct stream_message *m)
 {
 	struct read_ask ask;
 
@@ -199,30 +263,33 @@ static void take_ask(struct stream *s, const struct stream_message *m)
 		return;
 	memcpy(&ask, m->payload, sizeof ask);
 	char *text = xstrndup((const char *)m->payload + sizeof ask, m->len - sizeof ask);
-	answer(s, &ask, text);
+	answer(w, &ask, text);
 	free(text);
 }
 
 void proc_reader_worker_serve(int fd)
 {
+	struct worker w = { .schedstat = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC) };
 	uint32_t pid = getpid();
-	struct stream s;
+	struct stream *s = &w.stream;
 	struct stream_message m;
 	int rc = 1;
 
-	stream_open(&s, fd, sizeof(struct read_ask) + READ_MAX_TEXT);
-	stream_put(&s, READ_HELLO, &pid, sizeof pid, -1);
-	stream_flush(&s);
+	stream_open(s, fd, sizeof(struct read_ask) + READ_MAX_TEXT);
+	stream_put(s, READ_HELLO, &pid, sizeof pid, -1);
+	stream_flush(s);
 	while (rc > 0 || rc == -EAGAIN) {
 		struct pollfd p = { .fd = fd,
-				    .events = POLLIN | (stream_has_more(&s) ? POLLOUT : 0) };
+				    .events = POLLIN | (stream_has_more(s) ? POLLOUT : 0) };
 
 		poll(&p, 1, -1);
-		rc = stream_read(&s);
-		while (stream_next(&s, &m) > 0)
-			take_ask(&s, &m);
-		if (stream_flush(&s))
+		rc = stream_read(s);
+		while (stream_next(s, &m) > 0)
+			take_ask(&w, &m);
+		if (stream_flush(s))
 			break;
 	}
-	stream_close(&s);
+	stream_close(s);
+	if (w.schedstat >= 0)
+		close(w.schedstat);
 }

@@ -4,6 +4,7 @@
  *     hostile sparse BYTES  the same with a perf map of that size and no disk
  *     hostile maps          maps and unmaps a page of the C library without end
  *     hostile short         begins processes that live for 5 ms, without end
+ *     hostile names PREFIX  works under another name, PREFIX and a number, every 12 ms of CPU time, without end
  *     hostile work SECONDS  what is to be seen all the same: hostile_work() */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,6 +130,19 @@ static int fork_for_ever(void)
 	}
 }
 
+static int rename_for_ever(const char *prefix)
+{
+	enum { SLICE = CLOCKS_PER_SEC / 1000 * 12 };
+	char name[16];
+
+	for (unsigned i = 0;; i++) {
+		snprintf(name, sizeof name, "%s%u", prefix, i);
+		prctl(PR_SET_NAME, name);
+		for (clock_t begin = clock(); clock() < begin + SLICE;)
+			;
+	}
+}
+
 /* --- what is to be seen ------------------------------------------------------------------------------------------------------ */
 
 __attribute__((noinline)) uint64_t hostile_work(uint64_t x)
@@ -159,6 +174,8 @@ int main(int argc, char **argv)
 		return map_for_ever();
 	if (!strcmp(how, "short"))
 		return fork_for_ever();
+	if (!strcmp(how, "names"))
+		return rename_for_ever(arg);
 	if (!strcmp(how, "work"))
 		return work(atof(arg));
 	return run_code(how, arg);

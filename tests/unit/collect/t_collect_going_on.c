@@ -10,11 +10,13 @@
 #include "profile/profile.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +27,8 @@ enum {
 	CUTS = 5,
 	FIRST_CUTS = 40,
 	MOVES_AFTER = 2,
-	BYTES_OF_A_COPY = 2048
+	BYTES_OF_A_COPY = 2048,
+	STACK_BYTES = 256 << 10
 };
 
 /* --- the process ------------------------------------------------------------------------------------------------------------ */
@@ -61,18 +64,42 @@ static void *mover_main(void *tell)
 	return NULL;
 }
 
+/* Memory that is copied without a wait: from the C library, anonymous by a device file, and a regular file without a disk. */
+static void *stack_of(intptr_t i)
+{
+	int zero = i % 3 == 1 ? open("/dev/zero", O_RDWR | O_CLOEXEC) : -1;
+	int file = i % 3 == 2 ? memfd_create("stack", MFD_CLOEXEC) : -1;
+
+	if (zero >= 0)
+		return mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0);
+	if (file >= 0 && !ftruncate(file, STACK_BYTES))
+		return mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	return NULL;
+}
+
+static int begin_idle(intptr_t i)
+{
+	void *stack = stack_of(i);
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	if (stack == MAP_FAILED || (stack && pthread_attr_setstack(&attr, stack, STACK_BYTES)))
+		return -1;
+	return pthread_create(&t, &attr, idle_main, (void *)(i / 3 % 3));
+}
+
 static pid_t begin_waiting(uint32_t *mover)
 {
 	ck_assert(!pipe(go) && !pipe(moved) && !pipe(never));
 	pid_t pid = fork();
-	pthread_t t;
 
 	if (pid) {
 		ck_assert_int_eq(read(moved[0], mover, sizeof *mover), sizeof *mover);
 		return pid;
 	}
 	for (intptr_t i = 0; i < IDLE; i++)
-		if (pthread_create(&t, NULL, idle_main, (void *)(i % 3)))
+		if (begin_idle(i))
 			_exit(1);
 	mover_main(&moved[1]);
 	_exit(0);

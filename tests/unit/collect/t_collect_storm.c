@@ -17,6 +17,7 @@ enum { RECORDS = 20000, TURN_MS = 100 };
 #define BUDGET_NS 60000000000ll /* more than any of it costs */
 #define MARGIN_NS 20000000ll    /* of both clocks, over all turns */
 
+/* Of a user without rights. */
 static pid_t begin_storm(void)
 {
 	pid_t pid = fork();
@@ -25,6 +26,8 @@ static pid_t begin_storm(void)
 	if (pid)
 		return pid;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setgid(65534) || setuid(65534))
+		_exit(1);
 	for (int i = 0; i < RECORDS; i++) {
 		void *at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 

@@ -72,7 +72,8 @@ END_TEST
 START_TEST(sizes_are_compared)
 {
 	for (const struct kernel_type_row *r = kernel_type_rows; r->name; r++) {
-		bool is_unsigned = r->value == KERNEL_U32 || r->value == KERNEL_U64;
+		bool is_unsigned =
+			r->value == KERNEL_U16 || r->value == KERNEL_U32 || r->value == KERNEL_U64;
 		bool adapts = is_unsigned && !(r->access & KERNEL_COPIED);
 		struct kernel_verdict v;
 

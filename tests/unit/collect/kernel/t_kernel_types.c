@@ -99,6 +99,8 @@ static enum kernel_value value_of(const struct core_object *o, const struct core
 		return KERNEL_POINTER;
 	if (btf_is_array(t) && size == 16)
 		return KERNEL_COMM;
+	if (btf_is_int(t) && size == 2 && !is_signed)
+		return KERNEL_U16;
 	if (btf_is_int(t) && size == 4)
 		return is_signed ? KERNEL_S32 : KERNEL_U32;
 	if (btf_is_int(t) && size == 8)

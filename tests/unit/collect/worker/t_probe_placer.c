@@ -241,5 +241,22 @@ START_TEST(a_death_is_told)
 }
 END_TEST
 
-UNIT_MAIN("probe_placer", probes_are_placed_at_once, probes_are_placed_one_by_one,
-	  nobody_waits_for_a_worker, a_death_is_told)
+/* Old deaths do not count: a worker may be killed again and again over the months. */
+START_TEST(deaths_count_for_a_time)
+{
+	struct probe_deaths d = { 0 };
+	uint64_t ns = 1;
+
+	for (int i = 0; i < 10; i++, ns += PROBE_DEATHS_NS / 2) {
+		ck_assert(probe_deaths_may_start(&d, ns));
+		probe_deaths_add(&d, ns);
+	}
+	for (int i = 0; i < PROBE_MAX_DEATHS; i++)
+		probe_deaths_add(&d, ns + (uint64_t)i);
+	ck_assert(!probe_deaths_may_start(&d, ns + PROBE_DEATHS_NS - 1));
+	ck_assert(probe_deaths_may_start(&d, ns + PROBE_DEATHS_NS));
+}
+END_TEST
+
+UNIT_MAIN("probe_placer", deaths_count_for_a_time, probes_are_placed_at_once,
+	  probes_are_placed_one_by_one, nobody_waits_for_a_worker, a_death_is_told)

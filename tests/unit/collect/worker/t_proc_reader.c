@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -38,7 +39,7 @@ static void end(void)
 	helper_free(helper);
 }
 
-/* A child that has text in page, or asks a userfaultfd that nobody serves for it. Returns once it has. */
+/* A child that has text in page, or, without rights, asks a userfaultfd that nobody serves for it. Returns once it has. */
 static pid_t begin_child(bool hangs)
 {
 	int ready[2];
@@ -55,6 +56,9 @@ static pid_t begin_child(bool hangs)
 		if (hangs &&
 		    (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &all)))
 			_exit(1);
+		if (hangs && !geteuid() && (setgid(65534) || setuid(65534)))
+			_exit(1);
+		prctl(PR_SET_DUMPABLE, 1);
 		if (!hangs)
 			memcpy(page, said, sizeof said);
 		if (write(ready[1], &byte, 1) != 1)
@@ -108,18 +112,41 @@ static pid_t worker(void)
 	return await_child(await_child(getpid(), "cresset-nursery"), "cresset-read");
 }
 
+struct seen {
+	uint64_t n, not_executable, name_bytes;
+	uint32_t others;
+	bool has_program; /* of the code of this test */
+};
+
 static bool count(void *ctx, const struct proc_map *m)
 {
-	uint64_t *found = ctx;
+	struct seen *seen = ctx;
 
-	*found += m->start <= (uintptr_t)page && (uintptr_t)page < m->end;
+	seen->n++;
+	seen->not_executable += !m->executable;
+	seen->name_bytes += strlen(m->name);
+	seen->has_program |= m->start <= (uintptr_t)worker && (uintptr_t)worker < m->end;
 	return true;
+}
+
+static int read_maps_of(pid_t pid, struct seen *seen)
+{
+	int rc = -EAGAIN;
+
+	for (int i = 0; i < WORKERS_TRIES && rc == -EAGAIN; i++) {
+		if (i)
+			poll(NULL, 0, WORKERS_PAUSE_MS);
+		*seen = (struct seen){ 0 };
+		rc = proc_reader_maps(reader, pid, count, seen, &seen->others);
+	}
+	return rc;
 }
 
 START_TEST(memory_mappings_and_files_are_read)
 {
 	char text[sizeof said];
-	uint64_t found = 0, addr = 1;
+	struct seen seen;
+	uint64_t addr = 1;
 	struct stat st, own;
 	int fd;
 
@@ -128,8 +155,10 @@ START_TEST(memory_mappings_and_files_are_read)
 	ck_assert_int_eq(read_page(pid, text, sizeof text), 0);
 	ck_assert_str_eq(text, said);
 	ck_assert_int_eq(proc_reader_memory(reader, pid, 4096, text, sizeof text), -EFAULT);
-	ck_assert_int_eq(proc_reader_maps(reader, pid, count, &found), 0);
-	ck_assert_uint_eq(found, 1);
+	ck_assert_int_eq(read_maps_of(pid, &seen), 0);
+	ck_assert(seen.has_program);
+	ck_assert_uint_gt(seen.others, 0);
+	ck_assert_uint_eq(seen.not_executable, 0);
 	ck_assert_int_eq(stat("/proc/self/exe", &own), 0);
 	fd = proc_reader_open_program(reader, pid, &st);
 	ck_assert_int_ge(fd, 0);
@@ -204,6 +233,95 @@ START_TEST(a_worker_that_sleeps_is_abandoned)
 }
 END_TEST
 
+/* Enters directories with long names, so that a file there has a path of some 3 KiB. */
+static void enter_deep(void)
+{
+	enum { DEPTH = 12, NAME = 250 };
+	char name[NAME + 1], dir[] = "/tmp/cresset-deep-XXXXXX";
+
+	memset(name, 'd', NAME);
+	name[NAME] = '\0';
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert(!chmod(dir, 0755) && !chdir(dir));
+	for (int i = 0; i < DEPTH; i++)
+		ck_assert(!mkdir(name, 0755) && !chdir(name));
+}
+
+/* A user without rights whose mappings have MAPPINGS lines of that length, half of them executable. */
+static pid_t begin_wordy(void)
+{
+	enum { MAPPINGS = 6000, PAGES = 2 };
+	int ready[2];
+	char byte = 0;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		enter_deep();
+		int fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+		if (fd < 0 || ftruncate(fd, 4096 * PAGES) ||
+		    (geteuid() == 0 && (setgid(65534) || setuid(65534))))
+			_exit(1);
+		for (int i = 0; i < MAPPINGS; i++)
+			if (mmap(NULL, 4096 * PAGES, PROT_READ | (i % 2 ? PROT_EXEC : 0),
+				 MAP_PRIVATE, fd, 0) == MAP_FAILED)
+				_exit(1);
+		prctl(PR_SET_DUMPABLE, 1);
+		if (write(ready[1], &byte, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* What the caller has to parse is bounded in bytes, not only in lines. */
+START_TEST(text_of_mappings_is_bounded)
+{
+	struct seen seen;
+
+	begin();
+	pid_t pid = begin_wordy();
+	ck_assert_int_eq(read_maps_of(pid, &seen), 0);
+	ck_assert_uint_gt(seen.n, 1000);
+	ck_assert_uint_gt(seen.others, 1000);
+	ck_assert_uint_eq(seen.not_executable, 0);
+	ck_assert_uint_le(seen.name_bytes, PROC_READER_MAX_MAPS);
+	end_child(pid);
+	end();
+}
+END_TEST
+
+/* The processes of a user have a share of the worker's time; root's, and other users', are read meanwhile. */
+START_TEST(a_user_has_a_share_of_the_worker)
+{
+	char text[sizeof said];
+	struct seen seen;
+	int rc = 0;
+
+	if (geteuid())
+		T_SKIP("another user's processes need root");
+	begin();
+	pid_t good = begin_child(false), bad = begin_wordy();
+	for (int i = 0; i < WORKERS_TRIES && rc != -EBUSY; i++) {
+		ck_assert(rc == 0 || rc == -EAGAIN);
+		if (rc)
+			poll(NULL, 0, WORKERS_PAUSE_MS);
+		rc = proc_reader_maps(reader, bad, count, &seen, &seen.others);
+	}
+	ck_assert_int_eq(rc, -EBUSY);
+	ck_assert_uint_eq(ends(HELPER_STUCK), 0);
+	ck_assert_int_eq(read_page(good, text, sizeof text), 0);
+	ck_assert_str_eq(text, said);
+	end_child(good);
+	end_child(bad);
+	end();
+}
+END_TEST
+
 /* A page that a userfaultfd does not serve: the read never returns. Needs root, or vm.unprivileged_userfaultfd. */
 START_TEST(a_process_that_hangs_its_readers_is_left_alone)
 {
@@ -259,6 +377,7 @@ START_TEST(the_creator_of_a_namespace_owns_it)
 }
 END_TEST
 
-UNIT_MAIN("proc_reader", memory_mappings_and_files_are_read, a_large_piece_is_read_whole,
+UNIT_MAIN("proc_reader", text_of_mappings_is_bounded, a_user_has_a_share_of_the_worker,
+	  memory_mappings_and_files_are_read, a_large_piece_is_read_whole,
 	  a_worker_that_dies_is_replaced_within_the_request, a_worker_that_sleeps_is_abandoned,
 	  a_process_that_hangs_its_readers_is_left_alone, the_creator_of_a_namespace_owns_it)
