@@ -54,6 +54,17 @@ bool identity_is_function(enum frame_kind kind)
 	return !(traits[kind] & NAME_AS_IS);
 }
 
+bool identity_is_unknown(const char *name, size_t len)
+{
+	static const char *const words[] = {
+		"[unknown]", "[Unknown]", "<unknown>", "(unknown)", "??", "???",
+	};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (len == strlen(words[i]) && memcmp(name, words[i], len) == 0)
+			return true;
+	return false;
+}
+
 bool identity_is_address(const char *name, size_t len, const char *binary, size_t binary_len)
 {
 	const char *plus = binary_len ? NULL : memrchr(name, '+', len);

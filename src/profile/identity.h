@@ -51,5 +51,8 @@ bool identity_is_function(enum frame_kind kind);
 /* Whether the name only states an address in the binary: "app+0x1234"; an unknown binary ("", as in
  * folded stacks) may be any. */
 bool identity_is_address(const char *name, size_t len, const char *binary, size_t binary_len);
+/* Whether it is a word of other programs for a missing name: perf's "[unknown]", "??" of addr2line.
+ */
+bool identity_is_unknown(const char *name, size_t len);
 
 #endif

@@ -103,6 +103,8 @@ static uint32_t name_key(struct matcher *x, const struct tree_func *f, enum fram
 static bool is_address(const struct matcher *x, const struct tree_func *f)
 {
 	const struct strtab *s = &x->names->strings;
+	if (identity_is_unknown(strtab_get(s, f->name), strtab_len(s, f->name)))
+		return true;
 	return identity_is_address(strtab_get(s, f->name), strtab_len(s, f->name),
 				   strtab_get(s, f->binary), strtab_len(s, f->binary));
 }

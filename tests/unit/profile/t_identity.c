@@ -300,6 +300,16 @@ START_TEST(addresses_do_not_count_as_names)
 }
 END_TEST
 
+START_TEST(words_for_missing_names)
+{
+	ck_assert(identity_is_unknown("[unknown]", 9));
+	ck_assert(identity_is_unknown("???", 3));
+	ck_assert(!identity_is_unknown("????", 4));
+	ck_assert(!identity_is_unknown("unknown", 7));
+	ck_assert(!identity_is_unknown("", 0));
+}
+END_TEST
+
 START_TEST(the_rest_has_nothing_to_remove)
 {
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -316,4 +326,4 @@ END_TEST
 
 UNIT_MAIN("identity", code_loses_its_tier, names_show_their_language, names_lose_what_a_build_adds,
 	  binaries_lose_directories_and_versions, files_lose_versions_of_directories,
-	  addresses_do_not_count_as_names, the_rest_has_nothing_to_remove)
+	  addresses_do_not_count_as_names, words_for_missing_names, the_rest_has_nothing_to_remove)

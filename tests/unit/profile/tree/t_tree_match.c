@@ -255,6 +255,15 @@ START_TEST(a_side_without_names_hides_those_of_the_other_one)
 	GROUPS("aab", { OLD, "f", "", "", FRAME_NATIVE, 60 },
 	       { NEW, "app+0x18", "", "", FRAME_NATIVE, 60 },
 	       { NEW | OLD, "malloc", "", "", FRAME_NATIVE, 40 });
+	/* So do words of other programs, also if both sides have them. */
+	GROUPS("aab", { OLD, "f", "app", "", FRAME_NATIVE, 60 },
+	       { NEW, "[unknown]", "app", "", FRAME_NATIVE, 60 },
+	       { NEW | OLD, "malloc", "libc.so.6", "", FRAME_NATIVE, 40 });
+	GROUPS("aab", { OLD, "f", "", "", FRAME_NATIVE, 60 },
+	       { NEW, "??", "", "", FRAME_NATIVE, 60 },
+	       { NEW | OLD, "malloc", "", "", FRAME_NATIVE, 40 });
+	GROUPS("ab", { OLD, "f", "app", "", FRAME_NATIVE, 10 },
+	       { NEW | OLD, "[unknown]", "app", "", FRAME_NATIVE, 90 });
 	/* A few addresses hide nothing. */
 	GROUPS("aabc", { OLD, "app+0x18", "app", "", FRAME_NATIVE, 1 },
 	       { NEW, "app+0x28", "app", "", FRAME_NATIVE, 1 },
