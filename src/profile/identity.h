@@ -16,9 +16,11 @@
 
 struct buf;
 
-/* The language that a function's name is in: that of its source file, if it is native code
- * ("x.go"), else its kind. */
-enum frame_kind identity_language(enum frame_kind kind, const char *file, size_t len);
+/* The language that a function's name is in: its kind; if it is native code, that of its source
+ * file ("x.go"), or the one that the form of its name shows, as many files have no kinds ("JS:*f",
+ * "example.com/json/v2.Decode"). FRAME_JIT stands for all code that is generated at run time. */
+enum frame_kind identity_language(enum frame_kind kind, const char *name, size_t len,
+				  const char *file, size_t file_len);
 
 /* Each appends the text without its build-dependent parts to out and returns true, or returns false
  * if it lacks one (out is then untouched). Never appends an empty text. */
@@ -49,5 +51,8 @@ bool identity_is_function(enum frame_kind kind);
 /* Whether the name only states an address in the binary: "app+0x1234"; an unknown binary ("", as in
  * folded stacks) may be any. */
 bool identity_is_address(const char *name, size_t len, const char *binary, size_t binary_len);
+/* Whether it is a word of other programs for a missing name: perf's "[unknown]", "??" of addr2line.
+ */
+bool identity_is_unknown(const char *name, size_t len);
 
 #endif

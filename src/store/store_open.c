@@ -192,8 +192,9 @@ static void say_what_is_asked(struct store *s)
 					   .hot_ns = s->opts.hot_ns > 0 ? s->opts.hot_ns : 0,
 					   .disk_bytes = s->opts.disk_bytes };
 
-	if (!s->opts.read_only)
-		catalog_ask(s->catalog, &asked, NULL);
+	if (s->opts.read_only || (s->opts.is_guest && catalog_asked(s->catalog)->retention_ns))
+		return;
+	catalog_ask(s->catalog, &asked, NULL);
 }
 
 static int fill(struct store *s, struct err *err)

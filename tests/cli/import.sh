@@ -2,6 +2,7 @@
 # tier: test
 # cresset convert --data: files of every format into a store, each once, at their time; and out of it again as what they were.
 . tests/cli/lib.sh
+. tests/cli/lib_serve.sh
 folded=tests/golden/folded pprof=tests/golden/pprof
 all=(--from 2000-01-01 --to 2100-01-01)
 at=2026-11-21T10:15:00Z
@@ -55,7 +56,7 @@ mv "$dir/cpu-2026-11-21T10:05:00Z.pb" "$dir/later/cpu-20261121-100500.pb"
 printf 'no profile\0\1' >"$dir/README"
 ends "a directory" 6 convert "$dir" --data "$tmp/days" --label service=front --label 'env=a=b'
 has "… lists the skipped files" "README is not in a known format" "$errs"
-has "… and counts it" "1 file was passed over" "$errs"
+has "… and counts it" "1 file skipped because of errors" "$errs"
 has "… reports the result" "6 files with 12 samples imported" "$errs"
 "$cresset" -q query --data "$tmp/days" 'samples{service="front",env="a=b"}' --from 2026-11-21T10:00:00Z --to 2026-11-21T10:06:00Z --range 1m --csv >"$tmp/range"
 is "… is at its times" "$(cut -d, -f2 "$tmp/range" | xargs)" "value 2 3 4 5 6 7"
@@ -96,6 +97,15 @@ is "… as samples have" "$("$cresset" query --data "$tmp/labeled" --values host
 ends "without a time" 0 convert "$tmp/clockless.cresset" --data "$tmp/clockless" --at 1763719200
 metrics "$tmp/clockless" >"$tmp/have"
 holds "… at the given time" cmp "$tmp/want" "$tmp/have"
+
+# --- the limits of the program that owns the store
+asked() { "$cresset" doctor --data "$tmp/limited" --json | jq -c .asked; }
+serve --data "$tmp/limited" --retention 3d --disk 2G
+stop
+limits=$(asked)
+is "a store with limits" "$(jq .retention_ns <<<"$limits")" 259200000000000
+ends "… takes a file" 0 convert $folded/simple.txt --data "$tmp/limited" --at $at
+is "… and its limits stay" "$(asked)" "$limits"
 
 # --- other names, and none
 for name in heap-1795255200.folded heap-1795255200000.folded 20261121T100000Z.folded 2026-11-21_10-00-00.folded x.20261121100000.y.folded; do

@@ -325,14 +325,15 @@ static void say(const struct import *im, uint64_t expired)
 			 " samples and readings skipped: older than the retention of the store",
 			 expired);
 	if (im->bad)
-		log_warn("%" PRIu64 " %s passed over", im->bad,
-			 im->bad == 1 ? "file was" : "files were");
+		log_warn("%" PRIu64 " file%s skipped because of errors", im->bad,
+			 im->bad == 1 ? "" : "s");
 }
 
 static int import_all(struct import *im)
 {
 	const struct store_opts how = { .retention_ns = KEEP_FOREVER_NS,
-					.disk_bytes = UINT64_MAX / 2 };
+					.disk_bytes = UINT64_MAX / 2,
+					.is_guest = true };
 	const struct data_dir_rule rule = { im->opts->data_force, "data-force" };
 	struct store_stats stats;
 	struct err err = { 0 };

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "profile/identity.h"
 #include "profile/tree/matcher.h"
 
 #include <stdlib.h>
@@ -24,6 +25,9 @@ static void find_nameless(struct matcher *x)
 			continue;
 		struct nameless *b =
 			nameless_of(x, matcher_binary(x, x->names->funcs.v[i].binary), true);
+		uint32_t name = x->names->funcs.v[i].name;
+		b->has_unknown |= identity_is_unknown(strtab_get(&x->names->strings, name),
+						      strtab_len(&x->names->strings, name));
 		b->func = i;
 		b->n++;
 		b->n_equal += x->sides[i] == BOTH;
@@ -70,6 +74,12 @@ static uint8_t lacking_side(const struct nameless *b)
 	if (share[0] >= LACKING_SHARE && 2 * share[1] <= share[0])
 		return NEWER;
 	return share[1] >= LACKING_SHARE && 2 * share[0] <= share[1] ? OLDER : 0;
+}
+
+/* "[unknown]" is equal in all builds, so it proves nothing. */
+static bool must_fold(const struct nameless *b)
+{
+	return !is_one_build(b) || (b->has_unknown && lacking_side(b));
 }
 
 static void begin_fold(struct matcher *x, struct nameless *b)
@@ -125,7 +135,7 @@ void match_nameless(struct matcher *x)
 	weigh_nameless(x, 0);
 	weigh_nameless(x, 1);
 	for (uint32_t i = 0; i < x->nameless.n; i++)
-		if (!is_one_build(&x->nameless.v[i]))
+		if (must_fold(&x->nameless.v[i]))
 			begin_fold(x, &x->nameless.v[i]);
 	fold_nameless(x, n);
 	grow_by_folds(x, n);

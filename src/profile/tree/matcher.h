@@ -26,6 +26,7 @@ struct nameless {
 	/* By side: self values without names, those that are equal on both sides, and all. */
 	double sum[2], equal[2], all[2];
 	uint32_t n, n_equal;
+	bool has_unknown; /* functions with one word as their name */
 	bool is_folded;
 	uint8_t lacking; /* the side that lacks names; 0: none, or both */
 	uint32_t fold;   /* the function that stands for them */

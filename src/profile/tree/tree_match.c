@@ -87,7 +87,8 @@ uint32_t matcher_file(struct matcher *x, uint32_t id)
 static enum frame_kind language_of(const struct matcher *x, const struct tree_func *f)
 {
 	const struct strtab *s = &x->names->strings;
-	return identity_language(f->kind, strtab_get(s, f->file), strtab_len(s, f->file));
+	return identity_language(f->kind, strtab_get(s, f->name), strtab_len(s, f->name),
+				 strtab_get(s, f->file), strtab_len(s, f->file));
 }
 
 static uint32_t name_key(struct matcher *x, const struct tree_func *f, enum frame_kind language)
@@ -102,6 +103,8 @@ static uint32_t name_key(struct matcher *x, const struct tree_func *f, enum fram
 static bool is_address(const struct matcher *x, const struct tree_func *f)
 {
 	const struct strtab *s = &x->names->strings;
+	if (identity_is_unknown(strtab_get(s, f->name), strtab_len(s, f->name)))
+		return true;
 	return identity_is_address(strtab_get(s, f->name), strtab_len(s, f->name),
 				   strtab_get(s, f->binary), strtab_len(s, f->binary));
 }

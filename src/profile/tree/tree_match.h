@@ -20,7 +20,8 @@
  *
  * Addresses without a name ("app+0x1234") differ between builds. If most of a binary's are not
  * equal, they are one function, MATCH_NO_NAMES. If one side lacks many names that the other has,
- * functions that only that other side has are part of it. */
+ * functions that only that other side has are part of it. Functions called "[unknown]" count as
+ * addresses. */
 #ifndef CRESSET_PROFILE_TREE_TREE_MATCH_H
 #define CRESSET_PROFILE_TREE_TREE_MATCH_H
 

@@ -35,6 +35,7 @@ struct store_opts {
 	int64_t detail_retention_ns;  /* 0: same as retention_ns */
 	int64_t hot_ns;               /* how long exact samples are kept; 0: 2 h; < 0: not at all */
 	uint32_t max_series;          /* 0: 20000 active ones */
+	bool is_guest;                /* these settings are not shown if the store has others */
 	int64_t (*now_ns)(void *ctx); /* Unix time; NULL: the clock */
 	/* Time since boot, suspend included, by which a change of the wall clock is noticed. NULL:
 	 * the clock; where now_ns is given, now_ns: no change is ever noticed. */
@@ -43,8 +44,8 @@ struct store_opts {
 	const char *vfs; /* NULL: the default */
 };
 
-/* The retention that was requested, and what the store really retains. The last writer stores its
- * settings in meta.db, for readers. */
+/* The retention that was requested, and what the store really retains. The last writer, unless it
+ * is a guest, stores its settings in meta.db, for readers. */
 /* As in struct store_opts, with defaults filled in; hot_ns 0: none are retained. */
 struct store_asked {
 	int64_t retention_ns, detail_retention_ns, hot_ns;

@@ -62,6 +62,26 @@ static const struct name_pair names[] = {
 	{ FRAME_NATIVE, ".0", NULL },
 	{ FRAME_NATIVE, "0", NULL },
 	{ FRAME_NATIVE, "", NULL },
+	{ FRAME_NATIVE, "f.specialized.2", "f" },
+	{ FRAME_NATIVE, "f.memprof.1.llvm.7", "f" },
+	{ FRAME_NATIVE, "a::f(int) (.isra.0)", "a::f(int)" },
+	{ FRAME_NATIVE, "a::f(int) (.constprop.0.cold)", "a::f(int)" },
+	{ FRAME_NATIVE, "a::f(int) (.resume)", NULL },
+	{ FRAME_NATIVE, "f (.x.cold)", NULL },
+	{ FRAME_NATIVE, "_ZN4core3fmt5write17h0123456789abcdefE", "_ZN4core3fmt5write" },
+	{ FRAME_NATIVE, "_ZN4core3fmt5write17h0123456789abcdefE.llvm.9", "_ZN4core3fmt5write" },
+	{ FRAME_NATIVE, "_ZN4core3fmt5writeE", NULL },
+	{ FRAME_NATIVE, "<alloc[54b0a6f5e1d3c2aa]::vec::Vec<u8>>::push",
+	  "<alloc::vec::Vec<u8>>::push" },
+	{ FRAME_NATIVE, "f<[u8; 12345678]>", NULL },
+	{ FRAME_NATIVE, "_RNvNtCs1234_4core3fmt5write", "_RNvNtC4core3fmt5write" },
+	{ FRAME_NATIVE, "camlMain__loop_274", "camlMain__loop" },
+	{ FRAME_NATIVE, "camlStdlib__List.map_310", "camlStdlib__List.map" },
+	{ FRAME_NATIVE, "caml_alloc_1", NULL },
+	{ FRAME_NATIVE, "base-4.17.0.0:GHC.Base.map", "base:GHC.Base.map" },
+	{ FRAME_NATIVE, "unordered-containers-0.2:Data.HashMap.f",
+	  "unordered-containers:Data.HashMap.f" },
+	{ FRAME_NATIVE, "a-1::f", NULL },
 	{ FRAME_KERNEL, "finish_task_switch.isra.0", "finish_task_switch" },
 	{ FRAME_KERNEL, "bpf_prog_6deef7357e7b4530_on_switch", "bpf_prog_on_switch" },
 	{ FRAME_KERNEL, "bpf_trampoline_6442536467", "bpf_trampoline" },
@@ -75,6 +95,8 @@ static const struct name_pair names[] = {
 	{ FRAME_GO, "main.v2", NULL },
 	{ FRAME_GO, "main.v2.f", NULL },
 	{ FRAME_GO, "example.com/v2ray.Run", NULL },
+	{ FRAME_GO, "type..eq.main.T", "type.eq.main.T" },
+	{ FRAME_GO, "type:.eq.main.T", "type.eq.main.T" },
 	{ FRAME_GO, "sort.Max[go.shape.int_0]", "sort.Max[go.shape.int]" },
 	{ FRAME_GO, "m.F[go.shape.int_0,go.shape.string_1]", "m.F[go.shape.int,go.shape.string]" },
 	{ FRAME_JAVA, "com.acme.Job$$Lambda$14/0x0000000800c8d440.run",
@@ -84,6 +106,19 @@ static const struct name_pair names[] = {
 	{ FRAME_JAVA, "jdk.internal.reflect.GeneratedMethodAccessor12.invoke",
 	  "jdk.internal.reflect.GeneratedMethodAccessor.invoke" },
 	{ FRAME_JAVA, "com.acme.Job.run", NULL },
+	{ FRAME_JAVA, "java.lang.invoke.LambdaForm$MH.0x0000000800c8d440.invoke",
+	  "java.lang.invoke.LambdaForm$MH.invoke" },
+	{ FRAME_JAVA, "a.B$ByteBuddy$aB3dE9xZ.f", "a.B$ByteBuddy$.f" },
+	{ FRAME_JAVA, "a.B$$SpringCGLIB$$0.f", "a.B$$SpringCGLIB$$.f" },
+	{ FRAME_JIT, "julia_sum_1234", "julia_sum" },
+	{ FRAME_JIT, "jfptr_sum!_7", "jfptr_sum!" },
+	{ FRAME_JIT, "julia_12", NULL },
+	{ FRAME_JIT, "void [app] A.B::C(int32)[OptimizedTier1]", "void [app] A.B::C(int32)" },
+	{ FRAME_JIT, "void [app] A.B::C(int32[])[PreJIT]", "void [app] A.B::C(int32[])" },
+	{ FRAME_JIT, "TRACE_12::f.lua:3", "TRACE_::f.lua:3" },
+	{ FRAME_JIT, "TRACE-12$f$3", "TRACE-$f$3" },
+	{ FRAME_JIT, "wasm[0]::function[12]::f", "wasm[0]::function[]::f" },
+	{ FRAME_JIT, "wasm[0]::function[12]", NULL },
 	{ FRAME_JIT, "JS:*render /srv/build-7/app.js:12:34", "JS:render app.js" },
 	{ FRAME_JIT, "JS:+'render file:///srv/build-7/app.js:12:34", "JS:render app.js" },
 	{ FRAME_JIT, "JS:render /srv/build-7/app.js:12:34", "JS:render app.js" },
@@ -127,6 +162,51 @@ START_TEST(code_loses_its_tier)
 			ck_assert_str_eq(buf_cstr(&b), codes[i][1]);
 		buf_done(&b);
 	}
+}
+END_TEST
+
+/* Of files that have no kinds. */
+START_TEST(names_show_their_language)
+{
+	static const struct {
+		const char *name, *file;
+		enum frame_kind language;
+	} all[] = {
+		{ "f", "f.c", FRAME_NATIVE },
+		{ "main.f", "/m/f.go", FRAME_GO },
+		{ "a.B.f", "B.java", FRAME_JAVA },
+		{ "example.com/json/v2.Decode", "", FRAME_GO },
+		{ "github.com/a/b.(*T).M", "", FRAME_GO },
+		{ "main.f.func1.2", "", FRAME_GO },
+		{ "main.init.0", "", FRAME_GO },
+		{ "sort.Max[go.shape.int_0]", "", FRAME_GO },
+		{ "runtime.memmove.abi0", "", FRAME_GO },
+		{ "type..eq.main.T", "", FRAME_GO },
+		{ "count.7", "", FRAME_NATIVE },
+		{ "main.cold", "", FRAME_NATIVE },
+		{ "java/util/List.add", "", FRAME_NATIVE },
+		{ "/usr/lib/x.so.1/f.o", "", FRAME_NATIVE },
+		{ "a.b/f", "", FRAME_NATIVE },
+		{ "operator/(a.b, int)", "", FRAME_NATIVE },
+		{ "a.B$$Lambda$14/0x0000000800c8d440.run", "", FRAME_JIT },
+		{ "a.LambdaForm$MH/0x0000000800c8d440.invoke", "", FRAME_JIT },
+		{ "app at 0x0000000800c8d440", "", FRAME_NATIVE },
+		{ "JS:*f /srv/app.js:3:9", "", FRAME_JIT },
+		{ "LazyCompile:~f /srv/app.js:3:9", "", FRAME_JIT },
+		{ "Function:f /srv/app.js:3", "", FRAME_JIT },
+		{ "Function::call", "", FRAME_NATIVE },
+		{ "Script::run(int)", "", FRAME_NATIVE },
+		{ "py::f:/srv/app.py", "", FRAME_JIT },
+		{ "py::f", "", FRAME_JIT },
+		{ "julia_sum_1234", "", FRAME_JIT },
+		{ "void [app] A.B::C()[Optimized]", "", FRAME_JIT },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		ck_assert_msg(identity_language(FRAME_NATIVE, all[i].name, strlen(all[i].name),
+						all[i].file,
+						strlen(all[i].file)) == all[i].language,
+			      "%s", all[i].name);
+	ck_assert_int_eq(identity_language(FRAME_PYTHON, "JS:*f", 5, "a.go", 4), FRAME_PYTHON);
 }
 END_TEST
 
@@ -220,6 +300,16 @@ START_TEST(addresses_do_not_count_as_names)
 }
 END_TEST
 
+START_TEST(words_for_missing_names)
+{
+	ck_assert(identity_is_unknown("[unknown]", 9));
+	ck_assert(identity_is_unknown("???", 3));
+	ck_assert(!identity_is_unknown("????", 4));
+	ck_assert(!identity_is_unknown("unknown", 7));
+	ck_assert(!identity_is_unknown("", 0));
+}
+END_TEST
+
 START_TEST(the_rest_has_nothing_to_remove)
 {
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -234,6 +324,6 @@ START_TEST(the_rest_has_nothing_to_remove)
 }
 END_TEST
 
-UNIT_MAIN("identity", code_loses_its_tier, names_lose_what_a_build_adds,
+UNIT_MAIN("identity", code_loses_its_tier, names_show_their_language, names_lose_what_a_build_adds,
 	  binaries_lose_directories_and_versions, files_lose_versions_of_directories,
-	  addresses_do_not_count_as_names, the_rest_has_nothing_to_remove)
+	  addresses_do_not_count_as_names, words_for_missing_names, the_rest_has_nothing_to_remove)

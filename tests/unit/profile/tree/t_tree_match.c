@@ -203,6 +203,24 @@ START_TEST(source_files_tell_the_language)
 }
 END_TEST
 
+/* Folded stacks have names only. */
+START_TEST(names_without_kinds_have_a_language)
+{
+	GROUPS("aa", { OLD, "Job$$Lambda$14/0x0000000800c8d440.run", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "Job$$Lambda/0x0000000800c8d888.run", "", "", FRAME_NATIVE, 0 });
+	GROUPS("aa", { OLD, "LazyCompile:*f /srv/b7/app.js:3:9", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "LazyCompile:~f /srv/b8/app.js:4:1", "", "", FRAME_NATIVE, 0 });
+	GROUPS("aa", { OLD, "x.org/j/v2.F", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "x.org/j/v3.F", "", "", FRAME_NATIVE, 0 });
+	GROUPS("ab", { OLD | NEW, "x.org/j/v2.F", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "x.org/j/v3.F", "", "", FRAME_NATIVE, 0 });
+	GROUPS("ab", { OLD, "main.f.func1.2", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "main.f.func1.3", "", "", FRAME_NATIVE, 0 });
+	GROUPS("aa", { OLD, "void [a] B::C()[QuickJitted]", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "void [a] B::C()[OptimizedTier1]", "", "", FRAME_NATIVE, 0 });
+}
+END_TEST
+
 START_TEST(addresses_of_two_builds_are_one_function)
 {
 	static const struct made_func f[] = {
@@ -237,6 +255,15 @@ START_TEST(a_side_without_names_hides_those_of_the_other_one)
 	GROUPS("aab", { OLD, "f", "", "", FRAME_NATIVE, 60 },
 	       { NEW, "app+0x18", "", "", FRAME_NATIVE, 60 },
 	       { NEW | OLD, "malloc", "", "", FRAME_NATIVE, 40 });
+	/* So do words of other programs, also if both sides have them. */
+	GROUPS("aab", { OLD, "f", "app", "", FRAME_NATIVE, 60 },
+	       { NEW, "[unknown]", "app", "", FRAME_NATIVE, 60 },
+	       { NEW | OLD, "malloc", "libc.so.6", "", FRAME_NATIVE, 40 });
+	GROUPS("aab", { OLD, "f", "", "", FRAME_NATIVE, 60 },
+	       { NEW, "??", "", "", FRAME_NATIVE, 60 },
+	       { NEW | OLD, "malloc", "", "", FRAME_NATIVE, 40 });
+	GROUPS("ab", { OLD, "f", "app", "", FRAME_NATIVE, 10 },
+	       { NEW | OLD, "[unknown]", "app", "", FRAME_NATIVE, 90 });
 	/* A few addresses hide nothing. */
 	GROUPS("aabc", { OLD, "app+0x18", "app", "", FRAME_NATIVE, 1 },
 	       { NEW, "app+0x28", "app", "", FRAME_NATIVE, 1 },
@@ -360,7 +387,8 @@ END_TEST
 UNIT_MAIN("tree_match", equal_functions_are_the_same, directories_versions_and_clones_differ,
 	  names_binaries_and_kinds_differ, files_distinguish_functions_of_one_name,
 	  files_are_part_of_names_in_scripts, major_versions_are_separate_if_both_exist,
-	  source_files_tell_the_language, addresses_of_two_builds_are_one_function,
+	  source_files_tell_the_language, names_without_kinds_have_a_language,
+	  addresses_of_two_builds_are_one_function,
 	  a_side_without_names_hides_those_of_the_other_one, trees_of_two_builds_overlap,
 	  builds_in_one_tree_become_one, directories_of_one_build_stay_apart,
 	  a_function_of_many_files_ends)
