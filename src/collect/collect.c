@@ -598,6 +598,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.table_bytes = r.tables.bytes,
 		.tables_evicted = r.tables.evicted,
 		.tables_refused = r.tables.refused,
+		.tables_loaded = r.tables.cached.loaded,
+		.tables_damaged = r.tables.cached.damaged,
 		.wait_hook = s.wait_hook,
 		.waits = c->waits,
 		.waits_sampled = s.counters[COUNT_WAITS_SAMPLED],
