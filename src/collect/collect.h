@@ -41,6 +41,8 @@ struct collect_opts {
 	struct sampler_opts sampler;
 	struct resolve_opts resolve;
 	struct gpu_collect_opts gpu;
+	/* Directory of all caches: unwind tables and kernel types are stored there. NULL: none. */
+	const char *cache_root;
 };
 
 struct collect_stats {

@@ -351,7 +351,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 	sampler->waits.budget = o->wait_budget_percent.v / 100;
 	sampler->kernel.on_refused = kernel_on_refused;
 	collect.resolve.stack_bytes = ALWAYS_STACK_BYTES;
-	collect.resolve.tables_cache = a->cache_root;
+	collect.cache_root = a->cache_root;
 	collect.resolve.series = (struct series_opts){ .host = a->host,
 						       .labels = a->labels,
 						       .n_labels = a->n_labels,

@@ -15,7 +15,6 @@ enum python_native { PYTHON_FOLD = 0, PYTHON_SHOW };
 struct resolve_opts {
 	enum python_native python_native;
 	struct name_files_opts names;
-	const char *tables_cache; /* directory of unwind tables on disk; NULL: none */
 	struct series_opts series;
 	/* descriptors kept for watched files; 0 = a quarter of RLIMIT_NOFILE, at most 1024 */
 	uint32_t max_open_files;
