@@ -111,6 +111,7 @@ static int open_parts(struct collector *c, struct err *err)
 		return rc;
 	struct resolve_links resolve = {
 		.sink = c->sink,
+		.cache_root = c->opts.cache_root,
 		.helper = c->helper,
 		.reader = c->reader,
 		.types = collect_types(opts, c->sink),
@@ -210,6 +211,7 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	raise_descriptor_limit();
 	c->sink = sink;
 	c->opts = *opts;
+	c->opts.sampler.kernel.types_cache = opts->cache_root;
 	sampler_opts_settle(&c->opts.sampler);
 	c->epoll_fd = -1;
 	c->side_time = (struct allowance){ .share = side_share(&c->opts.sampler),
@@ -598,6 +600,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.table_bytes = r.tables.bytes,
 		.tables_evicted = r.tables.evicted,
 		.tables_refused = r.tables.refused,
+		.tables_loaded = r.tables.cached.loaded,
+		.tables_damaged = r.tables.cached.damaged,
 		.wait_hook = s.wait_hook,
 		.waits = c->waits,
 		.waits_sampled = s.counters[COUNT_WAITS_SAMPLED],

@@ -41,6 +41,8 @@ struct collect_opts {
 	struct sampler_opts sampler;
 	struct resolve_opts resolve;
 	struct gpu_collect_opts gpu;
+	/* Directory of all caches: unwind tables and kernel types are stored there. NULL: none. */
+	const char *cache_root;
 };
 
 struct collect_stats {
@@ -71,6 +73,8 @@ struct collect_stats {
 	uint32_t tables; /* in the kernel */
 	uint64_t table_bytes, tables_evicted,
 		tables_refused; /* refused: larger than all table memory */
+	/* Read from disk; damaged ones were built again. */
+	uint64_t tables_loaded, tables_damaged;
 	const char *wait_hook;  /* "sched_exit_tp" or "sys_exit"; NULL: waits are not recorded */
 	uint64_t waits;         /* samples that are waits */
 	uint64_t waits_sampled; /* waits beyond max_rate; others stand for them */

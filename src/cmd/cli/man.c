@@ -178,9 +178,9 @@ static const struct {
 	  "Only GPU programs started with the same CRESSET_AGENT are recorded; without it, those "
 	  "started without it. This way a private recording does not disturb the machine's agent: "
 	  "CRESSET_AGENT=mine cresset record --gpu -- ./train." },
-	{ "CRESSET_CACHE", "Cache directory for symbols and debug files; empty: no cache. Default: "
-			   "/var/cache/cresset for root, XDG_CACHE_HOME/cresset or "
-			   "~/.cache/cresset for other users." },
+	{ "CRESSET_CACHE", "Cache directory for symbols, debug files and unwind tables; "
+			   "empty: no cache. Default: /var/cache/cresset for root, "
+			   "XDG_CACHE_HOME/cresset or ~/.cache/cresset for other users." },
 	{ "CRESSET_GPU_SCRIPT", "A file that simulates GPUs, for tests." },
 	{ "DEBUGINFOD_URLS", "Servers of debug files, separated by blanks; default: none. They "
 			     "receive build ids only. sudo removes it from the environment unless "

@@ -15,6 +15,7 @@
 #include "cmd/cli/cmd.h"
 #include "cmd/daemon/users.h"
 #include "cmd/files/kernel.h"
+#include "cmd/files/names_env.h"
 #include "cmd/gpu/gpu_setup.h"
 #include "collect/inspect/inspect.h"
 #include "collect/kernel/check.h"
@@ -268,6 +269,7 @@ struct always {
 	struct label_text labels[ALWAYS_MAX_LABELS];
 	size_t n_labels;
 	char gpu_library[GPU_LIBRARY_PATH_MAX]; /* with --gpu-attach */
+	const char *cache_root;
 };
 
 bool always_add_label(struct always *a, const char *key, const char *value)
@@ -316,6 +318,7 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 
 	if (!(o->gpu_budget_percent.v > 0))
 		return cmd_usage(line, "--gpu-budget must be above 0; --gpu=0 records no GPU time");
+	a->cache_root = cache_root(&line->arena);
 	machine_init(&a->machine);
 	always_add_label(a, "host", a->machine.name.nodename);
 	for (int i = 0; i < MACHINE_LABELS; i++)
@@ -348,6 +351,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 	sampler->waits.budget = o->wait_budget_percent.v / 100;
 	sampler->kernel.on_refused = kernel_on_refused;
 	collect.resolve.stack_bytes = ALWAYS_STACK_BYTES;
+	collect.cache_root = a->cache_root;
 	collect.resolve.series = (struct series_opts){ .host = a->host,
 						       .labels = a->labels,
 						       .n_labels = a->n_labels,

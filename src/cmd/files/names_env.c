@@ -27,7 +27,7 @@ static bool is_absolute(const char *path)
 	return path && path[0] == '/';
 }
 
-static const char *cache_dir(struct arena *a)
+const char *cache_root(struct arena *a)
 {
 	const char *own = getenv("CRESSET_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
 		   *home = getenv("HOME");
@@ -52,7 +52,7 @@ void names_env(struct arena *a, struct name_files_opts *out)
 {
 	enum { DAY_S = 86400 };
 	*out = (struct name_files_opts){
-		.cache_dir = cache_dir(a),
+		.cache_dir = cache_root(a),
 		.debuginfod = { .urls = getenv("DEBUGINFOD_URLS"),
 				.stall_s = number("DEBUGINFOD_TIMEOUT", DAY_S),
 				.total_s = number("DEBUGINFOD_MAXTIME", DAY_S),

@@ -1,5 +1,5 @@
-/* cmd/files/names_env.h: settings for names from the environment: where they are retained between
- * runs, and whether servers are queried.
+/* cmd/files/names_env.h: settings for names from the environment: where names and unwind tables
+ * are retained between runs, and whether servers are queried.
  *
  *     CRESSET_CACHE       the directory; empty: nothing is retained, and no server queried. Unset,
  *     it is
@@ -16,6 +16,10 @@
 
 struct name_failures;
 struct name_files_opts;
+
+/* Returns the cache directory of this user; NULL: nothing is saved. The string is in the arena or
+ * the environment, or constant. */
+const char *cache_root(struct arena *a);
 
 /* Strings are in the arena or the environment. */
 void names_env(struct arena *a, struct name_files_opts *out);

@@ -150,6 +150,7 @@ static int settle(struct recording *r)
 							  .n_labels = MACHINE_LABELS };
 	r->collect.gpu.script = gpu_env().script;
 	names_env(&r->line->arena, &r->collect.resolve.names);
+	r->collect.cache_root = r->collect.resolve.names.cache_dir;
 	return status;
 }
 

@@ -328,6 +328,11 @@ static void add_unwinding(struct buf *b, const struct collect_stats *st)
 		fmt_bytes(b, st->table_bytes);
 		buf_addf(b, "; %.1f %% of frames by them, the rest by frame pointers",
 			 percent(st->frames_by_table, steps));
+		if (st->tables_loaded + st->tables_damaged)
+			buf_addf(b, "; %" PRIu64 " tables from disk", st->tables_loaded);
+		if (st->tables_damaged)
+			buf_addf(b, ", %" PRIu64 " damaged ones were built again",
+				 st->tables_damaged);
 	}
 	if (st->tables_evicted || st->tables_refused)
 		buf_addf(b,
@@ -502,6 +507,8 @@ static void put_unwinding(struct json *j, const struct collect_stats *st)
 	json_key_u64(j, "unwind_table_bytes", st->table_bytes);
 	json_key_u64(j, "unwind_tables_evicted", st->tables_evicted);
 	json_key_u64(j, "unwind_tables_refused", st->tables_refused);
+	json_key_u64(j, "unwind_tables_from_disk", st->tables_loaded);
+	json_key_u64(j, "unwind_tables_damaged_on_disk", st->tables_damaged);
 }
 
 static void put_losses(struct json *j, const struct profile *p)

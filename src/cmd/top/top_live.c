@@ -591,6 +591,7 @@ int top_live(struct cmd_line *line, const struct top_opts *o, struct feed **out)
 	f->is_once = o->once;
 	names_env(&line->arena, &f->collect.resolve.names);
 	f->collect.resolve.names.debuginfod.urls = NULL;
+	f->collect.cache_root = f->collect.resolve.names.cache_dir;
 	top_names_init(&f->names, &f->collect.resolve.names);
 	int status = kernel_finalize(&f->collect.sampler.kernel);
 	if (status == CMD_OK)

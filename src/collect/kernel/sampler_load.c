@@ -197,10 +197,18 @@ static void close_object(struct sampler *s)
 	s->bpf = NULL;
 }
 
+/* NULL: libbpf reads all types of this kernel. */
+static const char *types_file(const struct sampler *s)
+{
+	if (s->opts.kernel.btf_file)
+		return s->opts.kernel.btf_file;
+	return *s->types.path ? s->types.path : NULL;
+}
+
 /* Opens the object and configures it without what is missing. */
 static int prepare(struct sampler *s, struct err *err)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = s->opts.kernel.btf_file);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types_file(s));
 	bool plain = s->opts.plain_walk || is_missing(s, GROUP_WALKER);
 
 	s->bpf = sample_bpf__open_opts(&opts);
@@ -447,8 +455,10 @@ int sampler_load(struct sampler *s, struct err *err)
 		int rc = refusal_check_btf(s->opts.kernel.btf_file, err);
 		if (rc)
 			return rc;
+	} else {
+		types_part_open(&s->types, s->opts.kernel.types_cache);
 	}
-	kernel_features_find(s->opts.kernel.btf_file, s->opts.kernel.without, &s->kernel);
+	kernel_features_find(types_file(s), s->opts.kernel.without, &s->kernel);
 	int rc = look_at_types(s, err);
 	if (!rc)
 		rc = choose_clock(s, err);
@@ -458,9 +468,15 @@ int sampler_load(struct sampler *s, struct err *err)
 			break;
 		rc = load_and_attach(s, program, sizeof program, &refusal);
 		if (!rc)
-			return 0;
+			break;
 		close_object(s);
-		rc = do_without(s, &refusal, err);
+		if (*s->types.path) { /* again with all types, so that they are not the cause */
+			types_part_close(&s->types);
+			rc = 0;
+		} else {
+			rc = do_without(s, &refusal, err);
+		}
 	}
+	types_part_close(&s->types);
 	return rc;
 }

@@ -77,6 +77,8 @@ struct wait_opts {
 struct kernel_opts {
 	/* kernel types to use in place of /sys/kernel/btf/vmlinux; NULL: that file. The caller's */
 	const char *btf_file;
+	/* Directory of all caches, for collect/kernel/types_part.h; NULL: none. The caller's. */
+	const char *types_cache;
 	/* Receives the whole log of a program that the verifier refuses. May be NULL. */
 	void (*on_refused)(void *ctx, const char *program, const char *log);
 	void *on_refused_ctx;

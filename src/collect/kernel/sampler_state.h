@@ -8,6 +8,7 @@
 #include "collect/kernel/off_cpu.h"
 #include "collect/kernel/refusal.h"
 #include "collect/kernel/sampler.h"
+#include "collect/kernel/types_part.h"
 #include "sample.skel.h"
 
 enum { SAMPLER_FOLLOW_PROGRAMS = 7 };
@@ -22,6 +23,7 @@ struct sampler {
 	struct bpf_program *program; /* sample_walk or sample_plain */
 	struct ring_buffer *ring;
 	struct bpf_link *follow[SAMPLER_FOLLOW_PROGRAMS];
+	struct types_part types; /* of this kernel, unless opts name another file */
 	struct kernel_features kernel;
 	struct off_cpu off_cpu;
 	VEC(struct cpu_event) events;

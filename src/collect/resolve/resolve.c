@@ -77,7 +77,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 	if (links->space) {
 		r->interpreted =
 			links->runtimes ? interpreted_new(links->runtimes, &r->objects) : NULL;
-		r->space = space_new(links->space, &r->objects, r->interpreted);
+		r->space = space_new(links->space, &r->objects, r->interpreted, links->cache_root);
 		if (r->space && links->on_runtime)
 			space_on_runtime(r->space, links->on_runtime, links->runtime_ctx);
 	}

@@ -44,6 +44,7 @@ struct proc_reader;
 /* What a resolver is connected to. */
 struct resolve_links {
 	struct sink *sink;
+	const char *cache_root; /* as for space_new */
 	/* reads files on behalf of the resolver (collect/worker/helper.h); NULL: created when
 	 * needed */
 	struct proc_reader *reader; /* of other processes; the caller's; NULL: this one reads */

@@ -75,13 +75,14 @@ struct space {
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct space *space_new(const struct space_maps *maps, struct object_table *objects,
-			struct interpreted *interpreted)
+			struct interpreted *interpreted, const char *cache_root)
 {
 	struct space *s = xcalloc(1, sizeof *s);
 	struct table_store_opts store = {
 		.tables_fd = maps->tables,
 		.segments_fd = maps->segments,
 		.max_segments = maps->max_segments,
+		.cache_root = cache_root,
 	};
 
 	s->maps = *maps;

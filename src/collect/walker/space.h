@@ -41,10 +41,10 @@ struct table_store_stats;
 
 struct interpreted;
 
-/* objects and interpreted are shared with the resolver. Returns NULL when the thread that builds
- * tables cannot be started. */
+/* objects and interpreted are shared with the resolver; cache_root: as for table_builder_new.
+ * Returns NULL when the thread that builds tables cannot be started. */
 struct space *space_new(const struct space_maps *maps, struct object_table *objects,
-			struct interpreted *interpreted);
+			struct interpreted *interpreted, const char *cache_root);
 /* Calls fn for each process that has a runtime, or may have one in a moment. */
 void space_on_runtime(struct space *s, void (*fn)(void *ctx, uint32_t pid), void *ctx);
 void space_free(struct space *s); /* call it before the objects are freed; NULL is fine */

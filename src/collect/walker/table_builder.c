@@ -16,11 +16,13 @@ struct job {
 };
 struct table_builder {
 	pthread_t thread;
-	pthread_mutex_t lock; /* protects all below */
+	struct table_cache cache; /* the thread's */
+	pthread_mutex_t lock;     /* protects all below */
 	pthread_cond_t wake;
 	VEC(struct job) jobs;         /* in the order in which they were added */
 	VEC(struct table_built) done; /* taken up to n_taken */
 	size_t n_taken;
+	struct table_cache_stats cached;
 	bool stop;
 	int event_fd; /* readable while a finished table is not taken */
 
@@ -62,21 +64,23 @@ static void *build_tables(void *arg)
 	while (next_job(b, &job)) {
 		struct table_built built = { .index = job.index };
 
-		built.rc = unwind_table_build(job.fd, &built.table, NULL);
+		built.rc = table_cache_build(&b->cache, job.fd, &built.table, NULL);
 		close(job.fd);
 		mem_trim(); /* rows of a large library take some 10 MB */
 		pthread_mutex_lock(&b->lock);
 		vec_push(&b->done, built);
+		b->cached = b->cache.stats;
 		eventfd_write(b->event_fd, 1);
 		pthread_mutex_unlock(&b->lock);
 	}
 	return NULL;
 }
 
-struct table_builder *table_builder_new(void)
+struct table_builder *table_builder_new(const char *cache_root)
 {
 	struct table_builder *b = xcalloc(1, sizeof *b);
 
+	table_cache_open(&b->cache, cache_root);
 	b->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->wake, NULL);
@@ -84,6 +88,7 @@ struct table_builder *table_builder_new(void)
 		return b;
 	if (b->event_fd >= 0)
 		close(b->event_fd);
+	table_cache_close(&b->cache);
 	free(b);
 	return NULL;
 }
@@ -99,6 +104,7 @@ void table_builder_free(struct table_builder *b)
 	pthread_cond_signal(&b->wake);
 	pthread_mutex_unlock(&b->lock);
 	pthread_join(b->thread, NULL);
+	table_cache_close(&b->cache);
 	while (table_builder_take(b, &built))
 		unwind_table_done(&built.table);
 	for (size_t i = 0; i < b->jobs.n; i++)
@@ -153,6 +159,14 @@ bool table_builder_take(struct table_builder *b, struct table_built *out)
 uint32_t table_builder_pending(const struct table_builder *b)
 {
 	return b->pending;
+}
+
+struct table_cache_stats table_builder_cached(struct table_builder *b)
+{
+	pthread_mutex_lock(&b->lock);
+	struct table_cache_stats cached = b->cached;
+	pthread_mutex_unlock(&b->lock);
+	return cached;
 }
 
 int table_builder_fd(const struct table_builder *b)

@@ -1,5 +1,5 @@
-/* collect/walker/table_builder.h: a thread that builds unwind tables, so that no ring waits for one
- * (building that of libLLVM takes 0.1 s).
+/* collect/walker/table_builder.h: a thread that builds unwind tables, or loads them from
+ * disk, so that no ring waits for one (building that of libLLVM takes 0.1 s).
  *
  * The job that most samples wait for is done first; else they are done in order. (Moving each
  * missing table to the front would let rare files push back what nearly every stack needs.) Nothing
@@ -7,7 +7,7 @@
 #ifndef CRESSET_COLLECT_WALKER_TABLE_BUILDER_H
 #define CRESSET_COLLECT_WALKER_TABLE_BUILDER_H
 
-#include "unwind/table.h"
+#include "unwind/table_cache.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,12 +16,13 @@ struct table_builder;
 
 struct table_built {
 	uint32_t index;            /* of the job */
-	int rc;                    /* of unwind_table_build */
+	int rc;                    /* of table_cache_build */
 	struct unwind_table table; /* the receiver's, if rc is 0 */
 };
 
-/* Returns NULL when the thread cannot be started. */
-struct table_builder *table_builder_new(void);
+/* cache_root: where tables are saved between runs (unwind/table_cache.h); NULL: nowhere. Returns
+ * NULL when the thread cannot be started. */
+struct table_builder *table_builder_new(const char *cache_root);
 void table_builder_free(struct table_builder *b); /* waits for the current job; NULL is fine */
 
 /* Takes over fd. */
@@ -32,6 +33,8 @@ void table_builder_want(struct table_builder *b, uint32_t index);
 bool table_builder_take(struct table_builder *b, struct table_built *out);
 /* Returns how many jobs were added and not taken yet. */
 uint32_t table_builder_pending(const struct table_builder *b);
+/* As of the last finished job. */
+struct table_cache_stats table_builder_cached(struct table_builder *b);
 /* Readable when there is something to take. */
 int table_builder_fd(const struct table_builder *b);
 

@@ -51,7 +51,7 @@ struct table_store *table_store_new(const struct table_store_opts *opts)
 	s->opts = *opts;
 	if (!s->opts.rest_ns)
 		s->opts.rest_ns = STORE_REST_NS;
-	s->builder = table_builder_new();
+	s->builder = table_builder_new(opts->cache_root);
 	if (!s->builder) {
 		free(s);
 		return NULL;
@@ -463,4 +463,5 @@ struct space_table *table_store_table(struct table_store *s, uint32_t index)
 void table_store_get_stats(const struct table_store *s, struct table_store_stats *out)
 {
 	*out = s->stats;
+	out->cached = table_builder_cached(s->builder);
 }

@@ -9,6 +9,8 @@
 #ifndef CRESSET_COLLECT_WALKER_TABLE_STORE_H
 #define CRESSET_COLLECT_WALKER_TABLE_STORE_H
 
+#include "unwind/table_cache.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,7 +22,8 @@ struct table_store_opts {
 	int tables_fd,
 		segments_fd; /* maps `tables` and `segments` of bpf/sample.bpf.c; the caller's */
 	uint32_t max_segments;
-	uint64_t rest_ns; /* how long freed chunks rest; 0: STORE_REST_NS */
+	uint64_t rest_ns;       /* how long freed chunks rest; 0: STORE_REST_NS */
+	const char *cache_root; /* as for table_builder_new */
 };
 struct table_store_stats {
 	uint32_t tables;   /* ready */
@@ -28,6 +31,7 @@ struct table_store_stats {
 	uint64_t bytes;    /* of tables */
 	uint64_t built, evicted;
 	uint64_t refused; /* larger than all table memory */
+	struct table_cache_stats cached;
 };
 
 /* Returns NULL when the builder thread cannot be started. */

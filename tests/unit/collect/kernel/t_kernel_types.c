@@ -1,13 +1,17 @@
 // tier: test
 /* The table of what BPF programs need of a kernel (collect/kernel/kernel_types.c): it matches the programs that each clang compiles, and these can be
  * relocated against the types of each available kernel, as libbpf does it. */
+#include "base/fs.h"
+#include "collect/kernel/types_part.h"
 #include "core_relocations.h"
 #include "kernel_verdict.h"
 #include "may_bpf.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <glob.h>
+#include <sys/mman.h>
 
 static const char *const clangs[] = { "14", "19" };
 static const char *const sources[] = { "sample", "gpu" };
@@ -480,5 +484,128 @@ START_TEST(relocations_equal_libbpf)
 }
 END_TEST
 
+/* --- a part of the types ------------------------------------------------------------------------ */
+
+static struct btf *part_of(const char *path, char *file, size_t size)
+{
+	struct btf *whole = btf__parse(path, NULL), *part;
+	__u32 len, whole_len;
+
+	ck_assert_msg(whole != NULL, "%s", path);
+	part = types_part_make(whole);
+	ck_assert_ptr_nonnull(part);
+	const void *data = btf__raw_data(part, &len);
+	btf__raw_data(whole, &whole_len);
+	printf("# %s: %u of %u types, %u of %u bytes\n", path, btf__type_cnt(part),
+	       btf__type_cnt(whole), len, whole_len);
+	ck_assert_uint_lt(len, whole_len / 4);
+	int fd = memfd_create("part", MFD_CLOEXEC);
+	ck_assert_int_eq(write(fd, data, len), len);
+	snprintf(file, size, "/proc/self/fd/%d", fd);
+	btf__free(whole);
+	return part;
+}
+
+static void same_verdict(const char *path, const struct btf *part)
+{
+	struct btf *whole = btf__parse(path, NULL);
+	struct kernel_verdict a, b;
+
+	kernel_types_check(whole, &a);
+	kernel_types_check(part, &b);
+	ck_assert_uint_eq(a.lost, b.lost);
+	ck_assert_uint_eq(a.n, b.n);
+	for (size_t i = 0; i < a.n; i++)
+		ck_assert_str_eq(a.lacks[i].text, b.lacks[i].text);
+	btf__free(whole);
+}
+
+/* Every instruction of every program. */
+static int same_programs(int i, const char *path, const char *part)
+{
+	struct bpf_object *a = relocated(i, path), *b = relocated(i, part);
+	struct bpf_program *p;
+	int n = 0;
+
+	bpf_object__for_each_program(p, a)
+	{
+		struct bpf_program *q = bpf_object__find_program_by_name(b, bpf_program__name(p));
+
+		ck_assert_uint_eq(bpf_program__insn_cnt(p), bpf_program__insn_cnt(q));
+		ck_assert_mem_eq(bpf_program__insns(p), bpf_program__insns(q),
+				 bpf_program__insn_cnt(p) * sizeof(struct bpf_insn));
+		n += bpf_program__insn_cnt(p);
+	}
+	bpf_object__close(a);
+	bpf_object__close(b);
+	return n;
+}
+
+static void part_fits(const char *path)
+{
+	char file[64];
+	struct btf *part = part_of(path, file, sizeof file);
+	int n = 0;
+
+	same_verdict(path, part);
+	for (int i = 0; i < OBJECTS; i++)
+		n += same_programs(i, path, file);
+	ck_assert_int_gt(n, 1000);
+	btf__free(part);
+	close(atoi(strrchr(file, '/') + 1));
+}
+
+START_TEST(a_part_of_the_types_is_enough)
+{
+	glob_t files;
+
+	T_NEEDS_BPF();
+	if (access(KERNEL_BTF, R_OK))
+		T_SKIP("no " KERNEL_BTF);
+	libbpf_set_print(NULL);
+	part_fits(KERNEL_BTF);
+	other_kernels(&files);
+	for (size_t k = 0; k < files.gl_pathc; k++)
+		part_fits(files.gl_pathv[k]);
+	globfree(&files);
+}
+END_TEST
+
+/* The cache directory has the part after the first time; a damaged one is made again. */
+START_TEST(the_part_is_stored)
+{
+	char dir[] = "/tmp/types-XXXXXX", command[128];
+	struct types_part t;
+	struct buf first = { 0 }, second = { 0 };
+
+	if (access(KERNEL_BTF, R_OK) || access("/sys/kernel/notes", R_OK))
+		T_SKIP("no " KERNEL_BTF " or /sys/kernel/notes");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	for (int i = 0; i < 3; i++) {
+		struct buf *b = i ? &second : &first;
+
+		types_part_open(&t, dir);
+		ck_assert_str_ne(t.path, "");
+		buf_clear(b);
+		ck_assert_int_eq(fs_read_at(AT_FDCWD, t.path, 1 << 24, b, NULL), 0);
+		ck_assert_uint_eq(first.len, b->len);
+		ck_assert_mem_eq(first.data, b->data, b->len);
+		types_part_close(&t);
+		ck_assert_str_eq(t.path, "");
+		snprintf(command, sizeof command,
+			 i ? "test -f %s/kernel-types/*/*"
+			   : "printf x | dd of=$(echo %s/kernel-types/*/*) bs=1 seek=500 "
+			     "conv=notrunc status=none",
+			 dir);
+		ck_assert_int_eq(system(command), 0);
+	}
+	snprintf(command, sizeof command, "rm -r %s", dir);
+	ck_assert_int_eq(system(command), 0);
+	buf_done(&first);
+	buf_done(&second);
+}
+END_TEST
+
 UNIT_MAIN("kernel_types", table_is_what_programs_use, rows_are_in_order,
-	  programs_fit_the_running_kernel, programs_fit_other_kernels, relocations_equal_libbpf)
+	  programs_fit_the_running_kernel, programs_fit_other_kernels, relocations_equal_libbpf,
+	  a_part_of_the_types_is_enough, the_part_is_stored)

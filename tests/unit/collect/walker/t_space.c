@@ -27,7 +27,7 @@ static bool setup_for(uint32_t processes, uint32_t blocks)
 	if (!space_maps_create_for(&maps, 32, processes, blocks))
 		return false;
 	object_table_init(&objects, 100);
-	space = space_new(&maps, &objects, NULL);
+	space = space_new(&maps, &objects, NULL, NULL);
 	ck_assert_ptr_nonnull(space);
 	return true;
 }
@@ -387,7 +387,7 @@ static void check_full(bool is_of_blocks)
 		T_SKIP(SPACE_NEEDS);
 	space_free(space);
 	maps.processes_full = &full;
-	space = space_new(&maps, &objects, NULL);
+	space = space_new(&maps, &objects, NULL, NULL);
 	first = begin_sleep();
 	second = begin_sleep();
 	load(first);

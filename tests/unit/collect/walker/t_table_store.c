@@ -175,7 +175,7 @@ END_TEST
 static bool builds_in_order_of_need(void)
 {
 	enum { JOBS = 6, MOST = 4, SECOND = 2 };
-	struct table_builder *b = table_builder_new();
+	struct table_builder *b = table_builder_new(NULL);
 	struct table_built built;
 	uint32_t order[JOBS], n = 0;
 

@@ -1,0 +1,61 @@
+/* unwind/table_cache.h: a directory of unwind tables (base/cache_dir.h) that were built before: a
+ * second recording, and a program that is run again, need no call frame information.
+ *
+ * A table belongs to one file, which is known by its build id, inode, size and times: a build id
+ * alone can be claimed by any program. Its times do not show every change, so the cache has no
+ * table of a file that
+ *
+ *   - was changed less than TABLE_CACHE_SETTLED_NS ago: another change may leave its times as they
+ *     are. So programs that are compiled and run once leave nothing here;
+ *   - is on a file system in memory, or of a user's program: inode numbers are used again, writes
+ *     through a mapping leave no time, any time can be claimed;
+ *   - changed while its table was built.
+ *
+ *     offset  bytes
+ *     0       8     "CRTABLE\0"
+ *     8       4     TABLE_CACHE_VERSION
+ *     12      4     TABLE_CACHE_BUILDER of who built it
+ *     16      8     sum of everything after it: hash_mix of the XXH3-64 of header and image
+ *     24      48    inode, size, time of the last write and of the last change, in s and ns
+ *     72      4     bytes of build id B
+ *     76      64    the build id, then zeros
+ *     140     4     number of rules
+ *     144     12    chunks before the directory, its first page, its pages
+ *     156     4     bytes of the image
+ *     160     …     the image (bpf/unwind_table.h); nothing follows
+ *
+ * Numbers are little endian. */
+#ifndef CRESSET_UNWIND_TABLE_CACHE_H
+#define CRESSET_UNWIND_TABLE_CACHE_H
+
+#include "unwind/table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	TABLE_CACHE_VERSION = 1,
+	TABLE_CACHE_BUILDER = 1, /* raise it whenever a file's table becomes another */
+};
+/* limit TABLE_CACHE_MAX_BYTES: unwind tables on disk, of all files together */
+#define TABLE_CACHE_MAX_BYTES  (256ull << 20)
+#define TABLE_CACHE_SETTLED_NS 2000000000ll
+
+struct table_cache_stats {
+	uint64_t loaded, saved;
+	uint64_t damaged; /* cache files with wrong contents: their tables are built again */
+};
+struct table_cache {
+	int dir;                  /* from cache_dir_open; -1: none */
+	uint64_t untrimmed_bytes; /* saved since the last look at the size of all */
+	struct table_cache_stats stats;
+};
+
+/* root: the directory of all caches; NULL, or one that cannot be used: nothing is saved. */
+void table_cache_open(struct table_cache *c, const char *root);
+void table_cache_close(struct table_cache *c);
+
+/* As unwind_table_build, or what that returned for this file in the past. */
+int table_cache_build(struct table_cache *c, int fd, struct unwind_table *out, struct err *err);
+
+#endif

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# tier: test
+# Unwind tables stay on disk: the next recording loads them, and one that is damaged is built again and reported.
+. tests/live/lib.sh
+needs_recording
+
+record_tables() { # NAME, of the files
+	"$cresset" record -v -d 0.3 --json -o "$tmp/$1.folded" -- "$progs/burn" saved 0.3 >"$tmp/$1.json" 2>"$tmp/$1.err"
+}
+number() { jq ".$2" "$tmp/$1.json"; } # NAME KEY
+
+record_tables first
+is "the first recording has no table on disk" "$(number first unwind_tables_from_disk)" 0
+saved=$(find "$CRESSET_CACHE/tables" -type f | wc -l)
+holds "its tables are saved" test "$saved" -ge 1
+record_tables second
+holds "the second one loads them" test "$(number second unwind_tables_from_disk)" -ge "$saved"
+is "no table is damaged" "$(number second unwind_tables_damaged_on_disk)" 0
+find "$CRESSET_CACHE/tables" -type f -exec sh -c 'for f; do printf x | dd of="$f" bs=1 seek=200 conv=notrunc status=none; done' sh {} +
+record_tables third
+holds "damaged ones are built again, and counted" test "$(number third unwind_tables_damaged_on_disk)" -ge "$saved"
+is "stacks are whole as before" "$(number third truncated)" 0
+CRESSET_CACHE='' record_tables off
+is "none is loaded with caching off" "$(number off unwind_tables_from_disk)" 0
+finish
