@@ -19,6 +19,7 @@
 #include "format/recording/cresset.h"
 #include "format/refused/refused.h"
 #include "format/speedscope/speedscope.h"
+#include "format/sysprof/sysprof.h"
 #include "format/table/table.h"
 #include "format/trace/chrome_trace.h"
 #include "format/v8/v8.h"
@@ -31,13 +32,35 @@
 /* Detection tries in this order: formats whose first bytes are unmistakable first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_cresset,      &format_perf_data,  &format_python_binary, &format_austin_binary,
-	&format_callgrind,    &format_otlp,       &format_pprof,         &format_speedscope,
-	&format_chrome_trace, &format_cpuprofile, &format_heapprofile,   &format_gperf_cpu,
-	&format_gperf_text,   &format_heaptrack,  &format_bpftrace,      &format_massif,
-	&format_dhat,         &format_firefox,    &format_python_jsonl,  &format_python_text,
-	&format_perf_script,  &format_folded,     &format_svg,           &format_html,
-	&format_text,         &format_json,       &format_csv,           NULL,
+	&format_cresset,
+	&format_perf_data,
+	&format_python_binary,
+	&format_austin_binary,
+	&format_sysprof,
+	&format_callgrind,
+	&format_otlp,
+	&format_pprof,
+	&format_speedscope,
+	&format_chrome_trace,
+	&format_cpuprofile,
+	&format_heapprofile,
+	&format_gperf_cpu,
+	&format_gperf_text,
+	&format_heaptrack,
+	&format_bpftrace,
+	&format_massif,
+	&format_dhat,
+	&format_firefox,
+	&format_python_jsonl,
+	&format_python_text,
+	&format_perf_script,
+	&format_folded,
+	&format_svg,
+	&format_html,
+	&format_text,
+	&format_json,
+	&format_csv,
+	NULL,
 };
 
 const struct format *format_by_name(const char *name)
