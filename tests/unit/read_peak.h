@@ -1,4 +1,4 @@
-/* tests/unit/read_peak.h: the memory that reading a file takes, beside the file's size. */
+/* tests/unit/read_peak.h: the memory that reading a file takes, compared with the file's size. */
 #ifndef CRESSET_TESTS_READ_PEAK_H
 #define CRESSET_TESTS_READ_PEAK_H
 
@@ -16,7 +16,7 @@ static inline size_t read_peak_now(void)
 }
 
 /* Checks that reading takes at most READ_PEAK_TIMES the size of the data, profile included. The peak of a
- * process never falls, so a test calls it once. Sanitizers have memory of their own. */
+ * process never falls, so a test calls it once. Sanitizers add memory. */
 static inline struct profile *check_peak(const struct format *f, const struct buf *b)
 {
 	struct err err = { 0 };

@@ -80,10 +80,10 @@ struct massif_reader {
 	struct sink *sink;
 	VEC(struct massif_node) path; /* open nodes; the first has no frame */
 	VEC(uint32_t) frames;
-	VEC(struct massif_row) rows;  /* of the tree that is kept */
+	VEC(struct massif_row) rows;  /* of the tree to be shown */
 	VEC(struct massif_row) fresh; /* of the one being read */
 	bool in_tree, is_massif, has_tree;
-	bool is_peak, has_peak; /* the tree being read; the one that is kept */
+	bool is_peak, has_peak; /* the tree being read, and the one to be shown */
 	int64_t heap, most;     /* of this snapshot; of all */
 	uint64_t skipped;
 };
