@@ -19,6 +19,7 @@
 #include "format/recording/cresset.h"
 #include "format/refused/refused.h"
 #include "format/speedscope/speedscope.h"
+#include "format/sysprof/sysprof.h"
 #include "format/table/table.h"
 #include "format/trace/chrome_trace.h"
 #include "format/v8/v8.h"
@@ -31,13 +32,16 @@
 /* Detection tries in this order: formats whose first bytes are unmistakable first, plain text
  * last. */
 const struct format *const formats[] = {
-	&format_cresset,      &format_perf_data,  &format_python_binary, &format_austin_binary,
-	&format_callgrind,    &format_otlp,       &format_pprof,         &format_speedscope,
-	&format_chrome_trace, &format_cpuprofile, &format_heapprofile,   &format_gperf_cpu,
-	&format_gperf_text,   &format_heaptrack,  &format_bpftrace,      &format_massif,
-	&format_dhat,         &format_firefox,    &format_python_jsonl,  &format_python_text,
-	&format_perf_script,  &format_folded,     &format_svg,           &format_html,
-	&format_text,         &format_json,       &format_csv,           NULL,
+	&format_cresset,       &format_perf_data,    &format_python_binary,
+	&format_austin_binary, &format_sysprof,      &format_callgrind,
+	&format_otlp,          &format_pprof,        &format_speedscope,
+	&format_chrome_trace,  &format_cpuprofile,   &format_heapprofile,
+	&format_gperf_cpu,     &format_gperf_text,   &format_heaptrack,
+	&format_bpftrace,      &format_massif,       &format_dhat,
+	&format_firefox,       &format_python_jsonl, &format_python_text,
+	&format_perf_script,   &format_folded,       &format_uftrace,
+	&format_svg,           &format_html,         &format_text,
+	&format_json,          &format_csv,          NULL,
 };
 
 const struct format *format_by_name(const char *name)
@@ -145,12 +149,21 @@ static int format_has_room(void *sink, const char *name, struct err *err)
 		       name, FORMAT_MAX_KEPT_BYTES >> 30);
 }
 
+static int format_is_uftrace(const char *path, struct err *err)
+{
+	err_set(err, EISDIR, "%s is a directory of uftrace", path);
+	return err_hint(err, "uftrace dump -d %s --chrome >OUT.json writes a file that can be read",
+			path);
+}
+
 int format_read_file_here(const char *path, const struct format *as, struct sink *sink,
 			  const struct format_here *here, const struct format **used,
 			  struct err *err)
 {
 	struct input *in;
 	int rc = input_open(path, &in, err);
+	if (rc == -EISDIR && refused_is_uftrace(path))
+		return format_is_uftrace(path, err);
 	if (rc)
 		return rc;
 	input_watch(in, format_has_room, sink);

@@ -70,12 +70,15 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 	const struct format *used;
 	uname(&host);
 	struct local_stacks stacks = { .home = getenv("HOME") };
+	struct local_offsets offsets = { .home = getenv("HOME") };
 	struct format_here here = { .host = host.nodename,
 				    .code_name = local_code_name,
 				    .ctx = &code,
 				    .is_replaced = local_file_is_replaced,
 				    .walk_stack = local_stacks_walk,
-				    .stacks = &stacks };
+				    .stacks = &stacks,
+				    .file_offset = local_offset,
+				    .offsets = &offsets };
 	int rc = format_read_file_here(path, as, profile_sink(p), &here, &used, err);
 	if (rc == 0 && used->read_here) {
 		say_stacks(path, &stacks);
@@ -84,6 +87,7 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 	if (rc == 0)
 		profile_unify_units(p);
 	local_stacks_done(&stacks);
+	local_offsets_done(&offsets);
 	local_code_done(&code);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include "bpf/space.h"
 #include "collect/process/elf_names.h"
 #include "format/common/user_stack.h"
+#include "symbol/elf/elf_layout.h"
 #include "unwind/table.h"
 
 #include <stdint.h>
@@ -69,6 +70,25 @@ struct local_code {                          /* zeroed = empty */
  * a struct local_code: fits struct format_here. */
 const char *local_code_name(void *code, uint32_t pid, uint64_t addr);
 void local_code_done(struct local_code *code);
+
+/* --- local_offsets.c -------------------------------------------------------------------------- */
+
+/* File offsets for recordings that have addresses relative to the first segment of a file. Needs
+ * the file that was running, as local_names does: its layout is not in the recording. */
+
+/* limit: files of a recording with relative addresses; frames of later ones have no names */
+enum { LOCAL_OFFSETS_MAX_FILES = 4096 };
+
+struct local_offsets {                    /* zeroed = empty */
+	const char *home;                 /* where perf's cache .debug may be; NULL: not searched */
+	VEC(struct elf_layout *) layouts; /* NULL: no such file here */
+	struct map by_file;               /* user_file.id → layouts */
+	uint32_t files;
+};
+/* Returns false if the file is not here or has nothing there. offsets is a struct local_offsets:
+ * fits struct format_here. */
+bool local_offset(void *offsets, const struct user_file *file, uint64_t relative, uint64_t *offset);
+void local_offsets_done(struct local_offsets *l);
 
 /* --- local_stacks.c --------------------------------------------------------------------------- */
 

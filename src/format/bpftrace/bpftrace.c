@@ -29,8 +29,10 @@ struct bpftrace_reader {
 	struct give_sums sums;
 	VEC(uint32_t) frames; /* of the current key, root first */
 	struct buf key;       /* being read: its lines */
+	struct buf others;    /* parts of it without stacks and comm */
 	uint32_t map;         /* of the key, if is_open */
-	bool is_open, is_json;
+	bool is_open;
+	bool is_cut; /* parts of the key are missing */
 	uint64_t given, skipped;
 	struct err *err;
 };
@@ -90,30 +92,45 @@ struct bpftrace_stack {
 struct bpftrace_key {
 	struct bpftrace_stack stacks[BPFTRACE_MAX_STACKS];
 	int n_stacks;
-	struct label labels[BPFTRACE_MAX_LABELS];
-	int n_labels;
+	uint32_t comm; /* string of the sink; 0: none */
 };
 
-static void bpftrace_label(struct bpftrace_reader *r, struct bpftrace_key *k, struct give_text t)
+static bool bpftrace_is_comm(struct give_text t)
 {
 	bool is_text = false;
 	for (size_t i = 0; i < t.len; i++)
 		is_text |= (t.s[i] < '0' || t.s[i] > '9') && t.s[i] != '-';
-	is_text &= t.len <= BPFTRACE_COMM;
-	if (t.len && k->n_labels < BPFTRACE_MAX_LABELS)
-		k->labels[k->n_labels++] =
-			(struct label){ .key = sink_string(r->sink, is_text ? "comm" : "key"),
-					.str = r->sink->ops->string(r->sink, t.s, t.len) };
+	return is_text && t.len <= BPFTRACE_COMM;
 }
 
+/* The first text is the comm; other parts are added to r->others. */
 static void bpftrace_labels(struct bpftrace_reader *r, struct bpftrace_key *k, const char *s,
 			    const char *end)
 {
 	while (s < end) {
 		const char *comma = memchr(s, ',', end - s);
-		bpftrace_label(r, k, bpftrace_trim(s, comma ? comma : end));
+		struct give_text t = bpftrace_trim(s, comma ? comma : end);
+		if (!k->comm && bpftrace_is_comm(t)) {
+			k->comm = r->sink->ops->string(r->sink, t.s, t.len);
+		} else if (t.len) {
+			buf_adds(&r->others, r->others.len ? ", " : "");
+			buf_add(&r->others, t.s, t.len);
+		}
 		s = comma ? comma + 1 : end;
 	}
+}
+
+static uint32_t bpftrace_label_set(struct bpftrace_reader *r, const struct bpftrace_key *k)
+{
+	struct label labels[2];
+	uint32_t n = 0;
+	if (k->comm)
+		labels[n++] = (struct label){ .key = sink_string(r->sink, "comm"), .str = k->comm };
+	if (r->others.len)
+		labels[n++] = (struct label){ .key = sink_string(r->sink, "key"),
+					      .str = r->sink->ops->string(r->sink, r->others.data,
+									  r->others.len) };
+	return r->sink->ops->labels(r->sink, labels, n);
 }
 
 /* Finds the root: the last line. */
@@ -130,6 +147,7 @@ static void bpftrace_split(struct bpftrace_reader *r, struct bpftrace_key *k)
 {
 	const char *s = r->key.data, *end = s + r->key.len;
 	struct bpftrace_stack *open = NULL;
+	buf_clear(&r->others);
 	for (bool first = true; s < end; first = false) {
 		const char *newline = memchr(s, '\n', end - s), *line_end = newline ? newline : end;
 		if (first || *s == ',') {
@@ -142,6 +160,8 @@ static void bpftrace_split(struct bpftrace_reader *r, struct bpftrace_key *k)
 			}
 			if (open)
 				open->end = newline ? newline + 1 : end;
+			else
+				r->is_cut = true;
 		}
 		s = line_end + 1;
 	}
@@ -188,13 +208,16 @@ static void bpftrace_give(struct bpftrace_reader *r, uint32_t map, int64_t value
 		return;
 	}
 	bpftrace_split(r, &k);
+	if (r->is_cut) {
+		r->skipped++;
+		return;
+	}
 	vec_clear(&r->frames);
 	for (int kernel = 0; kernel < 2; kernel++)
 		for (int i = 0; i < k.n_stacks; i++)
 			if (k.stacks[i].is_kernel == kernel)
 				bpftrace_push_stack(r, &k.stacks[i]);
-	uint32_t labels = r->sink->ops->labels(r->sink, k.labels, k.n_labels);
-	row.series = bpftrace_series(r, map, labels);
+	row.series = bpftrace_series(r, map, bpftrace_label_set(r, &k));
 	row.stack = r->sink->ops->stack(r->sink, r->frames.v, r->frames.n);
 	r->maps.v[map].has_stacks = true;
 	r->given++;
@@ -234,10 +257,18 @@ static bool bpftrace_value(const char *line, size_t len, const char **end, int64
 	return s == line + len && s > digits;
 }
 
+static void bpftrace_new_key(struct bpftrace_reader *r)
+{
+	buf_clear(&r->key);
+	r->is_cut = false;
+}
+
 static void bpftrace_add_line(struct bpftrace_reader *r, const char *s, size_t len)
 {
 	if (r->key.len + len < BPFTRACE_MAX_KEY)
 		buf_add(&r->key, s, len);
+	else
+		r->is_cut = true;
 }
 
 /* Adds the rest of a line to the key, which may end there. */
@@ -270,7 +301,7 @@ static void bpftrace_text_line(struct bpftrace_reader *r, const char *line, size
 		return;
 	r->map = bpftrace_map_of(r, line, open - line);
 	r->is_open = r->map != UINT32_MAX;
-	buf_clear(&r->key);
+	bpftrace_new_key(r);
 	if (r->is_open)
 		bpftrace_key_line(r, open + 1, line + len - (open + 1));
 }
@@ -283,7 +314,7 @@ static int bpftrace_json_map(struct bpftrace_reader *r, struct json_reader *j, u
 	struct json_value key, v;
 	int rc = json_enter(j, JSON_OBJECT, r->err);
 	while (rc > 0 && (rc = json_key_next(j, &key, r->err)) > 0) {
-		buf_clear(&r->key);
+		bpftrace_new_key(r);
 		bpftrace_add_line(r, key.text, key.len);
 		rc = json_scalar(j, &v, r->err);
 		if (rc < 0)
@@ -380,6 +411,7 @@ static int bpftrace_read(struct input *in, struct sink *sink, struct err *err)
 	give_sums_done(&r.sums);
 	vec_done(&r.frames);
 	buf_done(&r.key);
+	buf_done(&r.others);
 	return rc;
 }
 

@@ -8,8 +8,9 @@
  *
  * Leaf first; offsets are dropped, so keys that differ only there are added up. Each map with a
  * stack is a type in `count`, named like the map; "@" is `samples`. Of a key with two stacks the
- * one of the kernel, known by its root, is the leaf's side. A text of up to 15 characters in a key
- * is the label `comm`, another part `key`. Other maps, histograms and averages are left out. */
+ * one of the kernel, known by its root, is the leaf's side. The first text of up to 15 characters
+ * in a key is the label `comm`, other parts together are `key`. Other maps, histograms and averages
+ * are left out. */
 #ifndef CRESSET_FORMAT_BPFTRACE_BPFTRACE_H
 #define CRESSET_FORMAT_BPFTRACE_BPFTRACE_H
 
@@ -19,7 +20,6 @@ enum {
 	BPFTRACE_MAX_MAPS = 1 << 12, /* later ones are skipped */
 	BPFTRACE_MAX_KEY = 16 << 20, /* limit: bytes of a key of a map of bpftrace */
 	BPFTRACE_MAX_STACKS = 4,     /* of a key */
-	BPFTRACE_MAX_LABELS = 16,    /* of a key */
 };
 
 extern const struct format format_bpftrace;

@@ -86,6 +86,11 @@ struct format_here {
 	/* Unwinds a stack using the files it ran in. NULL: no stack is unwound. */
 	struct user_walk (*walk_stack)(void *stacks, const struct user_stack *s);
 	void *stacks;
+	/* Returns the offset in a file of an address relative to its first segment; false if the
+	 * file is not here. NULL: no file is. */
+	bool (*file_offset)(void *offsets, const struct user_file *file, uint64_t relative,
+			    uint64_t *offset);
+	void *offsets;
 };
 
 /* Limits the strings, frames, stacks and labels of a profile read from a file; beyond it reading

@@ -20,7 +20,8 @@
  * tracing-ms → trace, time/nanoseconds; bytes → memory, space/bytes. In files of our own writer
  * meta.extra gives the type instead. Labels are comm (thread) and process. Frames are known by
  * name; their kind comes from the category (Kernel, JavaScript, …), else from isJS, else it is
- * guessed. An unsymbolized frame is "library+0xoffset". "(root)" is dropped. Markers, counters and
+ * guessed. An unsymbolized frame is an offset in its file if that is on this machine, with the
+ * same build id (codeId), else "library+0xoffset". "(root)" is dropped. Markers, counters and
  * allocations are not read.
  *
  * Writing: processed format, version FIREFOX_VERSION, one type; a thread per (pid, tid, comm,
@@ -47,6 +48,10 @@ extern const struct format format_firefox;
 
 bool firefox_detect(const char *head, size_t len);
 int firefox_read(struct input *in, struct sink *sink, struct err *err);
+/* Same, on the machine of the recording: frames without names are given by the offsets in their
+ * files. here may be NULL. */
+int firefox_read_here(struct input *in, struct sink *sink, const struct format_here *here,
+		      struct err *err);
 
 /* The category of each kind. Categories of other programs are matched by these names. */
 struct firefox_category {

@@ -99,7 +99,8 @@ static void fx_stacks_init(struct fx_reader *f, struct fx_process *p, const stru
 				 .kinds = p->kinds.v,
 				 .n_kinds = p->kinds.n,
 				 .texts = &f->texts,
-				 .sink = f->sink };
+				 .sink = f->sink,
+				 .here = f->here };
 }
 
 static double fx_measure(const struct fx_tables *t, enum fx_measure m, size_t i, double missing)

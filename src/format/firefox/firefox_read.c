@@ -72,13 +72,17 @@ static int fx_read_category(struct fx_reader *f, struct fx_process *p)
 
 static int fx_read_lib(struct fx_reader *f, struct fx_process *p)
 {
-	struct fx_lib lib = { .order = p->libs.n };
+	struct fx_lib lib = { .order = p->libs.n, .id = f->n_libs++ };
 	struct json_value key;
 	double start = 0, end = 0;
 	int rc = json_enter(f->json, JSON_OBJECT, f->err);
 	while (rc > 0 && (rc = json_key_next(f->json, &key, f->err)) > 0) {
 		if (json_is(&key, "name"))
 			rc = fx_read_text(f, &lib.name);
+		else if (json_is(&key, "path"))
+			rc = fx_read_text(f, &lib.path);
+		else if (json_is(&key, "codeId"))
+			rc = fx_read_text(f, &lib.code_id);
 		else if (json_is(&key, "start"))
 			rc = fx_read_number(f, &start);
 		else if (json_is(&key, "end"))
@@ -319,7 +323,14 @@ static void fx_reader_done(struct fx_reader *f)
 
 int firefox_read(struct input *in, struct sink *sink, struct err *err)
 {
+	return firefox_read_here(in, sink, NULL, err);
+}
+
+int firefox_read_here(struct input *in, struct sink *sink, const struct format_here *here,
+		      struct err *err)
+{
 	struct fx_reader f = { .sink = sink,
+			       .here = here,
 			       .json = json_reader_new(in),
 			       .err = err,
 			       .budget = { .cells_left = FIREFOX_MAX_CELLS },

@@ -39,9 +39,11 @@ struct fx_type {
 
 struct fx_reader {
 	struct sink *sink;
+	const struct format_here *here;
 	struct json_reader *json;
 	struct err *err;
 	struct strtab texts;
+	uint32_t n_libs; /* of all processes */
 	struct fx_budget budget;
 	VEC(struct fx_thread *) threads;
 	VEC(struct fx_process *) processes;

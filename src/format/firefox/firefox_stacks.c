@@ -1,6 +1,7 @@
 /* Stacks of a thread's tables as stacks of the sink. */
 #include "base/buf.h"
 #include "base/search.h"
+#include "format/common/format.h"
 #include "format/common/guess.h"
 #include "format/firefox/firefox_tables.h"
 #include "profile/sink.h"
@@ -24,6 +25,8 @@ struct fx_text {
 /* A frame not yet passed to the sink. */
 struct fx_frame {
 	struct fx_text name, file, binary;
+	const struct fx_lib *lib; /* NULL: unknown */
+	uint64_t address;         /* relative to lib, if it has no name */
 	int32_t line, category;
 	bool is_js;
 };
@@ -67,11 +70,18 @@ static struct fx_text fx_source(const struct fx_stacks *s, int32_t func)
 	return fx_string(s, fx_cell(t, FX_SOURCE_FILE, source));
 }
 
+static const struct fx_lib *fx_lib_of(const struct fx_stacks *s, int32_t resource)
+{
+	int32_t lib = fx_cell(s->own, FX_RESOURCE_LIB, resource);
+	return lib >= 0 && (size_t)lib < s->n_libs ? &s->libs[lib] : NULL;
+}
+
 static void fx_from_func(const struct fx_stacks *s, int32_t func, struct fx_frame *f)
 {
 	f->name = fx_string(s, fx_cell(s->own, FX_FUNC_NAME, func));
 	f->file = fx_source(s, func);
 	f->binary = fx_resource(s, fx_cell(s->own, FX_FUNC_RESOURCE, func));
+	f->lib = fx_lib_of(s, fx_cell(s->own, FX_FUNC_RESOURCE, func));
 	f->is_js = fx_cell(s->own, FX_FUNC_IS_JS, func) > 0;
 	if (f->line < 0)
 		f->line = fx_cell(s->own, FX_FUNC_LINE, func);
@@ -139,12 +149,13 @@ static void fx_name_address(const struct fx_stacks *s, struct fx_frame *f, bool 
 			    struct buf *name)
 {
 	uint64_t address = strtoull(f->name.s, NULL, 16);
-	const struct fx_lib *lib = is_offset ? NULL : fx_lib_at(s, address);
-	if (lib) {
-		f->binary = fx_text_of(s->texts, lib->name);
-		address -= lib->start;
-		is_offset = true;
+	if (!is_offset) {
+		f->lib = fx_lib_at(s, address);
+		is_offset = f->lib;
+		f->binary = f->lib ? fx_text_of(s->texts, f->lib->name) : f->binary;
+		address -= f->lib ? f->lib->start : 0;
 	}
+	f->address = address;
 	if (is_offset && f->binary.len) {
 		buf_add(name, f->binary.s, f->binary.len);
 		buf_addf(name, "+0x%llx", (unsigned long long)address);
@@ -177,6 +188,37 @@ static uint32_t fx_give_frame(const struct fx_stacks *s, const struct fx_frame *
 	return sink->ops->frame(sink, &out);
 }
 
+static uint8_t fx_build_id(struct fx_text hex, uint8_t id[BUILD_ID_MAX])
+{
+	uint8_t len = 0;
+	if (strspn(hex.s, "0123456789abcdefABCDEF") != hex.len)
+		return 0;
+	for (; len < BUILD_ID_MAX && len * 2u + 1 < hex.len; len++) {
+		char byte[3] = { hex.s[len * 2], hex.s[len * 2 + 1] };
+		id[len] = strtoul(byte, NULL, 16);
+	}
+	return len;
+}
+
+/* Gives a frame without a name by its offset in the file, if that is here: it gets its names
+ * later. Returns false otherwise. */
+static bool fx_give_offset(const struct fx_stacks *s, const struct fx_frame *f, uint32_t *out)
+{
+	if (!f->lib || !s->here || !s->here->file_offset || fx_kind(s, f) == FRAME_KERNEL)
+		return false;
+	struct fx_text path = fx_text_of(s->texts, f->lib->path);
+	struct mapping m = { .name = s->sink->ops->string(s->sink, path.s, path.len) };
+	struct user_file file = { .id = f->lib->id, .path = path.s, .build_id = m.build_id };
+	struct frame frame = { .kind = FRAME_NATIVE };
+	m.build_id_len = fx_build_id(fx_text_of(s->texts, f->lib->code_id), m.build_id);
+	file.build_id_len = m.build_id_len;
+	if (!path.len || !s->here->file_offset(s->here->offsets, &file, f->address, &frame.offset))
+		return false;
+	frame.mapping = s->sink->ops->mapping(s->sink, &m);
+	*out = s->sink->ops->frame(s->sink, &frame);
+	return true;
+}
+
 static bool fx_is_root(struct fx_text t)
 {
 	static const char root[] = "(root)";
@@ -196,11 +238,14 @@ static uint32_t fx_new_frame(struct fx_stacks *s, int32_t row)
 		fx_from_func(s, fx_cell(s->own, FX_FRAME_FUNC, row), &f);
 	if (fx_is_root(f.name))
 		return STACK_TREE_NO_FRAME;
-	if (fx_is_hex(f.name))
+	bool has_no_name = fx_is_hex(f.name);
+	uint32_t frame;
+	if (has_no_name)
 		fx_name_address(s, &f, location < 0, &name);
 	if (f.name.len == 0)
 		f.name = (struct fx_text){ "[unknown]", strlen("[unknown]") };
-	uint32_t frame = fx_give_frame(s, &f);
+	if (!has_no_name || !fx_give_offset(s, &f, &frame))
+		frame = fx_give_frame(s, &f);
 	buf_done(&name);
 	return frame;
 }

@@ -103,8 +103,9 @@ double fx_most_cpu_per_ms(const struct fx_tables *t, double interval_ms);
 /* A loaded library. Its addresses are in the process; only Gecko's format has them. */
 struct fx_lib {
 	uint64_t start, end;
-	uint32_t name;  /* in the reader's strtab */
-	uint32_t order; /* in the file */
+	uint32_t name, path, code_id; /* in the reader's strtab */
+	uint32_t order;               /* in the file */
+	uint32_t id;                  /* of this file in the profile */
 };
 
 /* The source of frames. If a thread has no strings or sources, the shared ones are used. */
@@ -116,7 +117,8 @@ struct fx_stacks {
 	size_t n_kinds;
 	const struct strtab *texts;
 	struct sink *sink;
-	struct map frames; /* row of the frame table → the sink's frame */
+	const struct format_here *here; /* NULL: frames without names are known by name */
+	struct map frames;              /* row of the frame table → the sink's frame */
 	struct stack_tree tree;
 	bool planted;
 };

@@ -530,5 +530,6 @@ const struct format format_firefox = {
 	.one_type = true,
 	.detect = firefox_detect,
 	.read = firefox_read,
+	.read_here = firefox_read_here,
 	.write = firefox_write,
 };

@@ -1,4 +1,4 @@
-/* The format's table row. */
+/* The rows of the table of formats. */
 #include "format/folded/folded.h"
 
 static const char *const folded_endings[] = { ".folded", ".collapsed", ".txt", NULL };
@@ -17,4 +17,11 @@ const struct format format_folded = {
 	.own_endings = folded_own_endings,
 	.read = folded_read,
 	.write = folded_write,
+};
+
+/* By --from only: the text looks like any folded stacks. */
+const struct format format_uftrace = {
+	.name = "uftrace",
+	.summary = "uftrace dump --flame-graph: folded stacks in microseconds",
+	.read = folded_read_wall_us,
 };

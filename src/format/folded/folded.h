@@ -29,11 +29,13 @@ struct out;
 struct profile;
 struct sink;
 
-extern const struct format format_folded;
+extern const struct format format_folded, format_uftrace;
 
 bool folded_detect(const char *head, size_t len);
 bool folded_detect_maybe(const char *head, size_t len);
 int folded_read(struct input *in, struct sink *sink, struct err *err);
+/* Same for a file known to have microseconds of wall time. */
+int folded_read_wall_us(struct input *in, struct sink *sink, struct err *err);
 int folded_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
 		 struct err *err);
 

@@ -49,7 +49,7 @@ struct folded_reader {
 	VEC(uint8_t) states;              /* of the frames, enum thread_state */
 	uint64_t in_state[THREAD_STATES]; /* distinct stacks */
 	uint64_t lines, skipped;
-	bool is_async_profiler, is_diff, is_heaptrack;
+	bool is_async_profiler, is_diff, is_wall_us, is_heaptrack;
 };
 
 enum { FOLDED_SUFFIX = 4 }; /* bytes of "_[x]" */
@@ -373,6 +373,7 @@ static struct folded_fractions folded_fractions(const struct folded_reader *r)
 struct folded_form {
 	const char *name, *sample_type, *unit;
 	int64_t scale;
+	bool is_unsaid; /* whether threads ran or waited (profile/state.h) */
 };
 
 /* Profilers that record waits mark whether threads ran or waited, and count in microseconds. Marks
@@ -380,7 +381,9 @@ struct folded_form {
 static struct folded_form folded_form(const struct folded_reader *r)
 {
 	const uint64_t *n = r->in_state;
-	struct folded_form f = { "samples", "samples", "count", 1 };
+	struct folded_form f = { "samples", "samples", "count", 1, false };
+	if (r->is_wall_us)
+		return (struct folded_form){ "wall", "wall", "microseconds", 1, true };
 	if (2 * n[STATE_UNSAID] > r->rows.n / (r->is_diff ? 2 : 1))
 		return f;
 	bool off = n[STATE_OFF_CPU], ready = n[STATE_SCHED_WAIT], on = n[STATE_ON_CPU];
@@ -432,6 +435,10 @@ static void folded_give(struct folded_reader *r)
 	struct type type = { .name = sink_string(s, form.name),
 			     .sample_type = sink_string(s, form.sample_type),
 			     .unit = sink_string(s, form.unit) };
+	if (form.is_unsaid) {
+		type.period_type = type.name;
+		type.period_unit = sink_string(s, "nanoseconds");
+	}
 	struct series series = { .type = s->ops->type(s, &type) };
 	uint32_t newer = s->ops->series(s, &series);
 	uint32_t older = r->is_diff ? folded_older_series(s, series) : newer;
@@ -484,9 +491,9 @@ static bool folded_is_diff(const char *head, size_t len)
 	return n > 1;
 }
 
-int folded_read(struct input *in, struct sink *sink, struct err *err)
+static int folded_read_as(struct input *in, struct sink *sink, bool is_wall_us, struct err *err)
 {
-	struct folded_reader r = { .sink = sink };
+	struct folded_reader r = { .sink = sink, .is_wall_us = is_wall_us };
 	const char *line;
 	size_t len;
 	bool cut;
@@ -506,6 +513,16 @@ int folded_read(struct input *in, struct sink *sink, struct err *err)
 		folded_give(&r);
 	folded_reader_done(&r);
 	return rc;
+}
+
+int folded_read(struct input *in, struct sink *sink, struct err *err)
+{
+	return folded_read_as(in, sink, false, err);
+}
+
+int folded_read_wall_us(struct input *in, struct sink *sink, struct err *err)
+{
+	return folded_read_as(in, sink, true, err);
 }
 
 /* The lines of a text that are not comments; the last one may be incomplete. */

@@ -37,8 +37,9 @@ struct heaptrack_reader {
 	uint64_t live_bytes, peak_bytes;
 	uint32_t peaks;
 	uint64_t last; /* the allocation of the last '+'; 0 after a '-', as in heaptrack */
-	uint64_t skipped;
+	uint64_t skipped, bytes; /* of the file so far */
 	bool is_raw;
+	bool in_command; /* the command may have line breaks */
 };
 
 struct heaptrack_scan {
@@ -129,6 +130,14 @@ static bool heaptrack_place(struct heaptrack_reader *r, struct heaptrack_scan c)
 	return good;
 }
 
+static bool heaptrack_has_room(const struct heaptrack_reader *r, uint32_t rows)
+{
+	uint64_t most = HEAPTRACK_FREE_ROWS + r->bytes / HEAPTRACK_ROW_BYTES;
+	if (most > HEAPTRACK_MAX_ROWS)
+		most = HEAPTRACK_MAX_ROWS;
+	return r->tree.rows.n + rows <= most;
+}
+
 /* A stack is a row of the tree for each function of its place, outermost first. */
 static bool heaptrack_stack(struct heaptrack_reader *r, struct heaptrack_scan c)
 {
@@ -140,7 +149,7 @@ static bool heaptrack_stack(struct heaptrack_reader *r, struct heaptrack_scan c)
 	uint32_t row = good && caller ? r->stacks.v[caller - 1] : STACK_TREE_ROOT;
 	if (good) {
 		struct heaptrack_place p = r->places.v[place - 1];
-		good = r->tree.rows.n + p.n <= HEAPTRACK_MAX_ROWS;
+		good = heaptrack_has_room(r, p.n);
 		for (uint32_t i = good ? p.n : 0; i-- > 0;)
 			row = stack_tree_add(&r->tree, row, r->frames.v[p.first + i]);
 	}
@@ -212,6 +221,7 @@ static bool heaptrack_freed(struct heaptrack_reader *r, struct heaptrack_scan c)
 static bool heaptrack_command(struct heaptrack_reader *r, struct heaptrack_scan c)
 {
 	r->sink->ops->meta(r->sink)->command = r->sink->ops->string(r->sink, c.s, c.end - c.s);
+	r->in_command = true;
 	return true;
 }
 
@@ -266,6 +276,28 @@ static bool heaptrack_line(struct heaptrack_reader *r, const char *line, size_t 
 		if (heaptrack_lines[i].letter == *line)
 			return heaptrack_lines[i].take(r, c);
 	return false;
+}
+
+/* Whether a line is one after the command: "I 1000 5e2990", modules, strings. */
+static bool heaptrack_ends_command(const struct heaptrack_reader *r, const char *line, size_t len)
+{
+	struct heaptrack_scan c = { line + 2, line + len };
+	uint64_t number;
+	if (len < 3 || line[1] != ' ')
+		return false;
+	if (strchr("AmSx", *line) || (*line == 's' && r->version < HEAPTRACK_VERSION))
+		return true;
+	return strchr("Is", *line) && heaptrack_hex(&c, &number) && c.s < c.end;
+}
+
+/* Returns false if it cannot be read. Further lines of a command are skipped. */
+static bool heaptrack_take(struct heaptrack_reader *r, const char *line, size_t len)
+{
+	r->bytes += len;
+	if (r->in_command && len && !heaptrack_ends_command(r, line, len))
+		return true;
+	r->in_command &= !len;
+	return !len || heaptrack_line(r, line, len);
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -374,8 +406,7 @@ static int heaptrack_read_lines(struct heaptrack_reader *r, struct input *in, st
 	bool cut;
 	int rc;
 	while ((rc = input_line(in, &line, &len, &cut, err)) > 0 && !r->is_raw)
-		if (len)
-			r->skipped += !heaptrack_line(r, line, len) || cut;
+		r->skipped += !heaptrack_take(r, line, len) || cut;
 	if (rc < 0)
 		return rc;
 	if (r->is_raw)

@@ -25,6 +25,10 @@ enum {
 	HEAPTRACK_MAX_ENTRIES = 1 << 26,
 	/* limit: functions of all stacks of a heaptrack file; beyond, stacks end at their caller */
 	HEAPTRACK_MAX_ROWS = 1 << 25,
+	/* Places with many inlined functions must not make a small file large in memory: so many
+	 * functions of stacks, and one for each HEAPTRACK_ROW_BYTES read. */
+	HEAPTRACK_FREE_ROWS = 1 << 16,
+	HEAPTRACK_ROW_BYTES = 8,
 	HEAPTRACK_MAX_INLINED = 256, /* functions of a place; outer ones beyond are dropped */
 };
 

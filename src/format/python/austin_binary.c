@@ -14,7 +14,6 @@
 #include "profile/frame.h"
 #include "profile/series.h"
 #include "profile/sink.h"
-#include "profile/stack.h"
 #include "profile/sum.h"
 
 #include <errno.h>
@@ -151,8 +150,7 @@ static void mojo_stack(struct mojo_reader *r)
 
 static void mojo_push(struct mojo_reader *r, uint32_t frame)
 {
-	if (r->stack.n <= STACK_MAX_DEPTH)
-		vec_push(&r->stack, frame);
+	vec_push(&r->stack, frame);
 }
 
 static void mojo_push_name(struct mojo_reader *r, struct give_text name, enum frame_kind kind)

@@ -6,7 +6,6 @@
 #include "profile/frame.h"
 #include "profile/series.h"
 #include "profile/sink.h"
-#include "profile/stack.h"
 #include "profile/sum.h"
 
 #include <errno.h>
@@ -96,7 +95,7 @@ struct tach_reader {
 	VEC(struct tach_thread) threads;
 	size_t kept;    /* frames of all threads */
 	uint64_t steps; /* frames of the stacks of all records */
-	VEC(uint32_t) root_first;
+	VEC(uint32_t) root_first, fresh;
 	struct give_sums sums;
 	uint32_t series;
 	uint64_t skipped;
@@ -138,19 +137,24 @@ static uint32_t tach_frame(struct tach_reader *r, uint64_t number)
  * there is no room, or they are missing. */
 static bool tach_replace(struct tach_reader *r, struct tach_thread *t, uint64_t stay, uint64_t n)
 {
-	if (stay > t->frames.n || n > STACK_MAX_DEPTH || stay + n > STACK_MAX_DEPTH ||
+	if (stay > t->frames.n || n > PYTHON_MAX_KEPT_FRAMES ||
 	    r->kept - t->frames.n + stay + n > PYTHON_MAX_KEPT_FRAMES ||
 	    r->steps > PYTHON_MAX_STEPS)
 		return false;
 	r->steps += stay + n;
+	vec_clear(&r->fresh);
+	for (uint64_t i = 0; i < n && !r->source.bad; i++)
+		vec_push(&r->fresh, tach_frame(r, tach_varint(&r->source)));
+	if (r->source.bad)
+		return false;
 	size_t gone = t->frames.n - stay;
 	r->kept += n - gone;
 	vec_reserve(&t->frames, stay + n);
 	if (stay)
 		memmove(t->frames.v + n, t->frames.v + gone, stay * sizeof *t->frames.v);
 	t->frames.n = stay + n;
-	for (uint64_t i = 0; i < n; i++)
-		t->frames.v[i] = tach_frame(r, tach_varint(&r->source));
+	if (n)
+		memcpy(t->frames.v, r->fresh.v, n * sizeof *t->frames.v);
 	vec_clear(&r->root_first);
 	for (size_t i = t->frames.n; i-- > 0;)
 		vec_push(&r->root_first, t->frames.v[i]);
@@ -334,6 +338,7 @@ static int python_binary_read(struct input *in, struct sink *sink, struct err *e
 	vec_done(&r.frames);
 	vec_done(&r.threads);
 	vec_done(&r.root_first);
+	vec_done(&r.fresh);
 	map_done(&r.by_id);
 	give_sums_done(&r.sums);
 	buf_done(&bytes);

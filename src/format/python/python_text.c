@@ -4,7 +4,6 @@
 #include "profile/frame.h"
 #include "profile/series.h"
 #include "profile/sink.h"
-#include "profile/stack.h"
 #include "profile/sum.h"
 
 #include <errno.h>
@@ -124,7 +123,7 @@ static uint32_t python_stack(struct python_text *t, const char *s, size_t len,
 		const char *semicolon = memchr(s + at, ';', len - at);
 		size_t n = semicolon ? (size_t)(semicolon - s) - at : len - at;
 		is_head = is_head && t->frames.n == 0 && python_take_owner(owner, s + at, n);
-		if (!is_head && n && t->frames.n <= STACK_MAX_DEPTH) {
+		if (!is_head && n) {
 			struct give_frame f = python_frame(s + at, n);
 			vec_push(&t->frames, give_frame(t->sink, &f));
 		}

@@ -1,9 +1,13 @@
 #include "format/refused/refused.h"
 
 #include "base/buf.h"
+#include "base/fs.h"
 #include "base/json/json_read.h"
 
+#include <fcntl.h>
 #include <string.h>
+
+enum { REFUSED_INFO_BYTES = 1 << 20 }; /* of uftrace's file info */
 
 static bool starts(const char *s, size_t len, const char *text)
 {
@@ -153,4 +157,16 @@ const struct refused *refused_find(const char *head, size_t len)
 		if (refused[i].detect(head, len))
 			return &refused[i];
 	return NULL;
+}
+
+bool refused_is_uftrace(const char *directory)
+{
+	static const char magic[] = "Ftrace!";
+	struct buf path = { 0 }, head = { 0 };
+	buf_addf(&path, "%s/info", directory);
+	bool is = fs_read_at(AT_FDCWD, buf_cstr(&path), REFUSED_INFO_BYTES, &head, NULL) == 0 &&
+		  head.len > strlen(magic) && memcmp(head.data, magic, strlen(magic)) == 0;
+	buf_done(&path);
+	buf_done(&head);
+	return is;
 }

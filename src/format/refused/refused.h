@@ -16,4 +16,7 @@ struct refused {
  * folded stacks. */
 const struct refused *refused_find(const char *head, size_t len);
 
+/* Whether this directory has the data of uftrace. */
+bool refused_is_uftrace(const char *directory);
+
 #endif

@@ -38,6 +38,7 @@ struct trace_reader {
 	struct v8_profile sampled; /* samples and stackFrames; owners are tracks */
 	int64_t first_ns, last_ns; /* first > last: no time yet */
 	uint64_t n_slices, skipped;
+	bool has_schedule;  /* a start of linux:schedule was seen */
 	int64_t skipped_ns; /* of slices, as far as it is known */
 	uint64_t summaries;
 	int64_t summaries_ns;
@@ -88,9 +89,25 @@ static bool trace_is_summary(const struct trace_event *e)
 	       memcmp(e->name.data, total, len) == 0;
 }
 
+static bool trace_buf_is(const struct buf *b, const char *text)
+{
+	return b->len == strlen(text) && memcmp(b->data, text, b->len) == 0;
+}
+
+/* uftrace writes the ends of what a thread waited for a CPU, without their starts. */
+static bool trace_is_lone_end(struct trace_reader *t, const struct trace_event *e)
+{
+	if (!trace_buf_is(&e->name, "linux:schedule"))
+		return false;
+	t->has_schedule |= e->phase != 'E';
+	return !t->has_schedule;
+}
+
 static void trace_add_slice(struct trace_reader *t)
 {
 	const struct trace_event *e = &t->event;
+	if (trace_is_lone_end(t, e))
+		return;
 	uint32_t track = trace_track_of(t, e);
 	int64_t dur_ns = e->has_dur ? e->dur_ns : e->has_tdur ? e->tdur_ns : 0;
 	uint32_t frame = SLICES_NO_NAME;
@@ -114,11 +131,6 @@ static void trace_add_slice(struct trace_reader *t)
 		trace_note_time(t, sum_add(e->ts_ns, dur_ns));
 	slices_add(&t->tracks.v[track].slices, e->ts_ns, dur_ns, frame);
 	t->n_slices++;
-}
-
-static bool trace_buf_is(const struct buf *b, const char *text)
-{
-	return b->len == strlen(text) && memcmp(b->data, text, b->len) == 0;
 }
 
 static void trace_add_name(struct trace_reader *t)

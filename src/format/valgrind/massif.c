@@ -80,9 +80,11 @@ struct massif_reader {
 	struct sink *sink;
 	VEC(struct massif_node) path; /* open nodes; the first has no frame */
 	VEC(uint32_t) frames;
-	VEC(struct massif_row) rows; /* of the tree that is kept */
-	bool in_tree, is_massif, has_tree, has_peak;
-	int64_t heap, most; /* of this snapshot; of all */
+	VEC(struct massif_row) rows;  /* of the tree to be shown */
+	VEC(struct massif_row) fresh; /* of the one being read */
+	bool in_tree, is_massif, has_tree;
+	bool is_peak, has_peak; /* the tree being read, and the one to be shown */
+	int64_t heap, most;     /* of this snapshot; of all */
 	uint64_t skipped;
 };
 
@@ -96,7 +98,7 @@ static void massif_close(struct massif_reader *m, size_t depth)
 			vec_push(&m->frames, m->path.v[i].frame);
 		if (left > 0) {
 			uint32_t stack = m->sink->ops->stack(m->sink, m->frames.v, m->frames.n);
-			vec_push(&m->rows, (struct massif_row){ stack, left });
+			vec_push(&m->fresh, (struct massif_row){ stack, left });
 		}
 		m->path.n--;
 	}
@@ -144,6 +146,14 @@ static void massif_end_tree(struct massif_reader *m)
 {
 	massif_close(m, 0);
 	m->in_tree = false;
+	if (!m->fresh.n) { /* cut before its first node */
+		m->skipped++;
+		return;
+	}
+	vec_clear(&m->rows);
+	vec_append(&m->rows, m->fresh.v, m->fresh.n);
+	m->has_tree = true;
+	m->has_peak = m->is_peak;
 }
 
 static bool massif_value(const char *line, size_t len, const char *key, const char **value)
@@ -158,9 +168,9 @@ static void massif_tree(struct massif_reader *m, const char *s, const char *end)
 	bool is_peak = end - s == 4 && memcmp(s, "peak", 4) == 0;
 	if ((end - s == 5 && memcmp(s, "empty", 5) == 0) || m->has_peak)
 		return;
-	vec_clear(&m->rows);
-	m->in_tree = m->has_tree = true;
-	m->has_peak = is_peak;
+	vec_clear(&m->fresh);
+	m->in_tree = true;
+	m->is_peak = is_peak;
 }
 
 static void massif_line(struct massif_reader *m, const char *line, size_t len)
@@ -218,7 +228,8 @@ static int massif_read(struct input *in, struct sink *sink, struct err *err)
 			massif_line(&m, line, len);
 		m.skipped += cut;
 	}
-	massif_end_tree(&m);
+	if (m.in_tree)
+		massif_end_tree(&m);
 	if (rc == 0 && !m.is_massif)
 		rc = err_set(err, EBADMSG, "%s: no snapshot of massif", input_name(in));
 	if (rc == 0)
@@ -226,6 +237,7 @@ static int massif_read(struct input *in, struct sink *sink, struct err *err)
 	vec_done(&m.path);
 	vec_done(&m.frames);
 	vec_done(&m.rows);
+	vec_done(&m.fresh);
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 // tier: test
-#include "read_text.h"
+#include "read_peak.h"
 
 #include "format/bpftrace/bpftrace.h"
 
@@ -95,5 +95,57 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
+static const char *label_of(struct profile *p, const char *key)
+{
+	const struct series_table *t = &p->series;
+	const struct label_set *set = &t->sets.v[t->series.v[p->samples.series[0]].labels];
+	for (uint32_t i = 0; i < set->n; i++)
+		if (strcmp(profile_str(p, t->labels.v[set->first + i].key), key) == 0)
+			return profile_str(p, t->labels.v[set->first + i].str);
+	return NULL;
+}
+
+START_TEST(parts_of_a_key_are_labels)
+{
+	struct profile *p = read_text(f, "@[12, cat,\n    f+1\n, dog, -3]: 7\n");
+	ck_assert_str_eq(label_of(p, "comm"), "cat");
+	ck_assert_str_eq(label_of(p, "key"), "12, dog, -3");
+	profile_free(p);
+}
+END_TEST
+
+START_TEST(keys_with_many_parts_take_bounded_memory)
+{
+	enum { KEYS = 30000, PARTS = 40 };
+	struct buf b = { 0 };
+	for (int i = 0; i < KEYS; i++) {
+		buf_addf(&b, "@[\n    f+1\n, %d", i);
+		for (int k = 0; k < PARTS; k++)
+			buf_addf(&b, ",%d", k % 10);
+		buf_adds(&b, "]: 1\n");
+	}
+	struct profile *p = check_peak(f, &b);
+	ck_assert_int_eq(profile_total(p, 0), KEYS);
+	profile_free(p);
+	buf_done(&b);
+}
+END_TEST
+
+/* More stacks than a key has, and a key longer than any. */
+START_TEST(keys_that_are_cut_are_counted)
+{
+	struct buf b = { 0 };
+	check_folded(f, "@[\n f\n]: 1\n@[\n a\n,\n b\n,\n c\n,\n d\n,\n e\n]: 2\n", NULL, NULL,
+		     "f 1\n", 1);
+	buf_adds(&b, "@[\n f\n]: 1\n@[\n");
+	while (b.len < BPFTRACE_MAX_KEY + 1000)
+		buf_addf(&b, "    %0999d\n", 7);
+	buf_adds(&b, "]: 2\n@[\n g\n]: 3\n");
+	check_folded(f, buf_cstr(&b), NULL, NULL, "f 1\ng 3\n", 1);
+	buf_done(&b);
+}
+END_TEST
+
 UNIT_MAIN("bpftrace", known_files_add_up, keys_of_every_form, other_values_are_counted,
-	  files_may_be_cut_anywhere, content_tells_the_format)
+	  files_may_be_cut_anywhere, content_tells_the_format, parts_of_a_key_are_labels,
+	  keys_with_many_parts_take_bounded_memory, keys_that_are_cut_are_counted)

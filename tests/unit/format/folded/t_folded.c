@@ -328,9 +328,23 @@ START_TEST(unsupported_units_are_reported)
 }
 END_TEST
 
+/* As uftrace dump --flame-graph writes it: microseconds without a sign of it. */
+START_TEST(a_file_of_uftrace_has_wall_time)
+{
+	struct profile *p = read_text(&format_uftrace, "main 2\nmain;spin 5\nmain;spin 3\n");
+	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, NULL)), "wall");
+	char *got = folded_type(p, NULL, "ns");
+	ck_assert_str_eq(got, "main 2000\nmain;spin 8000\n");
+	free(got);
+	profile_free(p);
+	ck_assert_ptr_eq(format_by_name("uftrace"), &format_uftrace);
+}
+END_TEST
+
 UNIT_MAIN("folded", known_files_have_known_sums, crlf_changes_nothing, suffixes_give_the_kind,
 	  async_profiler_is_detected_by_its_spelling, marks_of_leaves_give_the_type,
 	  an_empty_leaf_is_no_frame, frames_without_a_name_and_stacks_without_frames,
 	  too_deep_stacks_retain_their_leaf, shared_prefixes_change_nothing,
 	  utf16_and_byte_order_marks_change_nothing, a_name_of_a_megabyte_is_harmless,
-	  detected_by_content, formats_are_found_by_name_and_ending, unsupported_units_are_reported)
+	  detected_by_content, formats_are_found_by_name_and_ending, unsupported_units_are_reported,
+	  a_file_of_uftrace_has_wall_time)

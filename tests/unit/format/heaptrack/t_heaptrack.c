@@ -1,5 +1,5 @@
 // tier: test
-#include "read_text.h"
+#include "read_peak.h"
 
 #include "base/input.h"
 #include "format/heaptrack/heaptrack.h"
@@ -116,6 +116,36 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
+/* A place with many inlined functions on each of many stacks is a small file. */
+START_TEST(inlined_functions_take_bounded_memory)
+{
+	enum { STACKS = 100000 };
+	struct buf b = { 0 };
+	buf_adds(&b, "v 10500 3\nX x\nI 1000 1\ns 1 m\ns 1 f\ni 1 1");
+	for (int i = 0; i < HEAPTRACK_MAX_INLINED; i++)
+		buf_adds(&b, " 2 2 1");
+	for (int i = 0; i < STACKS; i++)
+		buf_addf(&b, "\nt 1 %x", i);
+	buf_adds(&b, "\na 10 1\n+ 0\n");
+	struct profile *p = check_peak(f, &b);
+	ck_assert_int_eq(profile_total(p, profile_pick_type(p, "alloc_space")), 0x10);
+	ck_assert_uint_gt(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	profile_free(p);
+	buf_done(&b);
+}
+END_TEST
+
+/* Lines of the command that look like lines of the file are none. */
+START_TEST(a_command_may_have_line_breaks)
+{
+	check_folded(f,
+		     "v 10400 3\nX python3 -c\nimport a\n+ b\nt = 1\nsum(a)\n\nI 1000 5e\ns 1 f\n"
+		     "s 3 a.c\ni 10 0 1 2 7\nt 1 0\na 64 1\n+ 0\n",
+		     "peak_space", "bytes", "f 100\n", 0);
+}
+END_TEST
+
 UNIT_MAIN("heaptrack", known_files_add_up, inlined_functions_are_where_they_belong,
 	  the_peak_is_a_moment, bad_lines_are_counted, a_long_name_is_cut,
-	  a_file_may_be_cut_anywhere, content_tells_the_format)
+	  a_file_may_be_cut_anywhere, content_tells_the_format,
+	  inlined_functions_take_bounded_memory, a_command_may_have_line_breaks)

@@ -177,7 +177,49 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
+static void check_leaf(struct profile *p, const char *want)
+{
+	uint32_t stack = p->samples.stack[0], frames[STACK_MAX_DEPTH];
+	ck_assert_uint_eq(stack_depth(&p->stacks, stack), STACK_MAX_DEPTH);
+	stack_frames(&p->stacks, stack, frames);
+	const struct frame *leaf = &p->frames.frames.v[frames[STACK_MAX_DEPTH - 1]];
+	ck_assert_str_eq(profile_str(p, leaf->function), want);
+	ck_assert_int_eq(p->frames.frames.v[frames[0]].kind, FRAME_MARKER);
+	profile_free(p);
+}
+
+/* A stack deeper than a profile has loses frames at its root, not its leaf. */
+START_TEST(deep_stacks_have_their_leaf)
+{
+	enum { DEPTH = STACK_MAX_DEPTH + 1000 };
+	struct err err = { 0 };
+	struct buf b = { 0 };
+	buf_adds(&b, "# austin: 3.7.0\n# mode: wall\nP1;T0:2");
+	for (int i = 0; i < DEPTH; i++)
+		buf_adds(&b, ";a.py:f:1");
+	buf_adds(&b, ";a.py:leaf:2 5\n");
+	struct profile *p = read_bytes(&format_python_text, b.data, b.len, &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	check_leaf(p, "leaf");
+	buf_clear(&b);
+	buf_adds(&b, "MOJ\3");
+	buf_add(&b,
+		"\2\1\0"
+		"2\0",
+		5);
+	buf_add(&b, "\13\1leaf\0\13\2f\0", 11);
+	buf_add(&b, "\3\1\0\1\1\1\1\1\3\2\0\2\1\1\1\1", 16);
+	for (int i = 0; i < DEPTH; i++)
+		buf_adds(&b, "\5\2");
+	buf_adds(&b, "\5\1\11\7");
+	p = read_bytes(&format_austin_binary, b.data, b.len, &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	check_leaf(p, "leaf");
+	buf_done(&b);
+}
+END_TEST
+
 UNIT_MAIN("python_files", known_files_add_up, lines_and_threads_are_split_off,
 	  the_binary_file_has_the_same_stacks, austin_counts_time_and_memory,
 	  bad_input_is_counted_or_refused, files_may_be_cut_anywhere, damaged_records_are_harmless,
-	  content_tells_the_format)
+	  content_tells_the_format, deep_stacks_have_their_leaf)

@@ -86,5 +86,20 @@ START_TEST(no_golden_file_is_refused)
 }
 END_TEST
 
+START_TEST(a_directory_of_uftrace_is_refused_by_name)
+{
+	char dir[32];
+	struct err err = { 0 };
+	struct profile *p = profile_new();
+	temp_dir(dir);
+	ck_assert(!refused_is_uftrace(dir));
+	shell_do("printf 'Ftrace!\\0\\4' >%s/info", dir);
+	ck_assert_int_lt(format_read_file(dir, NULL, profile_sink(p), &err), 0);
+	ck_assert_msg(strstr(err.text, "directory of uftrace") != NULL, "%s", err.text);
+	profile_free(p);
+	shell_do("rm -rf %s", dir);
+}
+END_TEST
+
 UNIT_MAIN("refused", known_files_are_refused_by_name, statistics_of_python_are_refused,
-	  others_are_not, no_golden_file_is_refused)
+	  others_are_not, no_golden_file_is_refused, a_directory_of_uftrace_is_refused_by_name)

@@ -475,6 +475,27 @@ START_TEST(detected_by_content)
 }
 END_TEST
 
+/* As uftrace writes them: ends of waits for a CPU, without their starts. */
+START_TEST(lone_ends_of_uftrace_are_left_out)
+{
+	static const char schedule[] = "\"pid\":1,\"name\":\"linux:schedule\"}";
+	struct buf b = { 0 };
+	buf_addf(&b,
+		 "{\"traceEvents\":[{\"ts\":1,\"ph\":\"B\",\"pid\":1,\"name\":\"f\"},"
+		 "{\"ts\":2,\"ph\":\"E\",%s,{\"ts\":3,\"ph\":\"E\",%s,"
+		 "{\"ts\":9,\"ph\":\"E\",\"pid\":1,\"name\":\"f\"}]}",
+		 schedule, schedule);
+	check_folded(f, buf_cstr(&b), NULL, "us", "f 8\n", 0);
+	buf_clear(&b);
+	buf_addf(&b,
+		 "{\"traceEvents\":[{\"ts\":1,\"ph\":\"B\",%s,{\"ts\":3,\"ph\":\"E\",%s,"
+		 "{\"ts\":9,\"ph\":\"E\",%s]}",
+		 schedule, schedule, schedule);
+	check_folded(f, buf_cstr(&b), NULL, "us", "linux:schedule 2\n", 1);
+	buf_done(&b);
+}
+END_TEST
+
 UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_retain_their_names,
 	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them,
 	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours,
@@ -482,4 +503,5 @@ UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_re
 	  durations_that_are_no_numbers_are_counted, times_are_exact, times_since_1970_are_exact,
 	  ids_may_be_names, sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
 	  files_may_be_cut_anywhere, deep_slices_and_strange_ends_cost_little,
-	  nothing_to_read_is_an_error, marks_of_no_length_are_ignored, detected_by_content)
+	  nothing_to_read_is_an_error, marks_of_no_length_are_ignored, detected_by_content,
+	  lone_ends_of_uftrace_are_left_out)

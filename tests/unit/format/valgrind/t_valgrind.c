@@ -126,5 +126,18 @@ START_TEST(content_tells_the_format)
 }
 END_TEST
 
+/* The last tree that has a node is shown. */
+START_TEST(a_tree_cut_before_its_first_node)
+{
+	check_folded(massif,
+		     MASSIF_HEAD "mem_heap_B=100\nheap_tree=detailed\nn1: 100 (heap) m\n"
+				 " n0: 100 0x1: early (a.c:1)\n#---\nsnapshot=1\nheap_tree=peak\n",
+		     "inuse_space", "bytes", "early 100\n", 1);
+	check_folded(massif, MASSIF_HEAD "mem_heap_B=100\nheap_tree=peak\n", "peak_space", "bytes",
+		     "[empty] 100\n", 1);
+}
+END_TEST
+
 UNIT_MAIN("valgrind", known_files_add_up, trees_become_stacks, points_become_stacks,
-	  files_may_be_cut_anywhere, a_deep_tree_is_harmless, content_tells_the_format)
+	  files_may_be_cut_anywhere, a_deep_tree_is_harmless, content_tells_the_format,
+	  a_tree_cut_before_its_first_node)
