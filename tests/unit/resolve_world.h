@@ -37,11 +37,25 @@ static uint32_t type;
 static uint64_t next_hash;
 static char dir[32];
 
+static bool children_only;              /* drops records of processes that are not children of this one */
+static uint8_t is_child[(4 << 20) / 8]; /* a bit for each pid */
+
+static inline bool drops(const struct side_record *r)
+{
+	if (!children_only || r->kind == SIDE_LOST || r->pid / 8 >= sizeof is_child)
+		return false;
+	if (r->kind == SIDE_FORK && r->ppid == (uint32_t)getpid())
+		is_child[r->pid / 8] |= 1 << r->pid % 8;
+	return !(is_child[r->pid / 8] & 1 << r->pid % 8);
+}
+
 static inline void keep(void *ctx, const struct side_record *r)
 {
 	struct kept k = { .r = *r };
 
 	(void)ctx;
+	if (drops(r))
+		return;
 	snprintf(k.name, sizeof k.name, "%s", r->name ? r->name : "");
 	resolve_seen(resolver, r);
 	vec_push(&records, k);
