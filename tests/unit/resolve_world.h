@@ -37,7 +37,7 @@ static uint32_t type;
 static uint64_t next_hash;
 static char dir[32];
 
-static bool children_only;              /* drops records of processes that are not children of this one */
+static bool children_only;              /* drops records of other processes than children */
 static uint8_t is_child[(4 << 20) / 8]; /* a bit for each pid */
 
 static inline bool drops(const struct side_record *r)
