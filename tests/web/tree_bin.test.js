@@ -1,6 +1,6 @@
 // tier: test
-/* Trees as bytes (src/format/common/tree_bin.h) of cresset serve, read by a decoder of its own, against the same trees as JSON;
- * pruned, zoomed, inverted, and two in one. */
+/* Trees as bytes (src/format/common/tree_bin.h) of cresset serve, read by a separate decoder, against the same trees as
+ * JSON; pruned, zoomed, inverted, and two in one. */
 'use strict';
 const assert = require('node:assert');
 const { execFileSync, spawn } = require('node:child_process');
