@@ -100,6 +100,10 @@ extern const char *const always_event_words[], *const always_force_words[];
 	  "frames of the interpreter between Python frames: fold, show", OPT_ENUM, \
 	  ALWAYS_ROW(T, collect.resolve.python_native), .words = python_native_words, \
 	  .def = "fold" }, \
+	{ NULL, "jit-names", "HOW", \
+	  "names of code made at run time: function, or raw, with the marks of its compiler", \
+	  OPT_ENUM, ALWAYS_ROW(T, collect.resolve.jit_names), .words = jit_names_words, \
+	  .def = "function" }, \
 	{ NULL, "gpu-budget", "PCT", \
 	  "GPU timing overhead limit in % of run time; 100: always on", \
 	  OPT_PERCENT, .group = "Cost and limits", \

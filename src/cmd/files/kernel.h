@@ -38,6 +38,8 @@ extern const char *const clock_words[]; /* in the order of enum collect_clock */
 
 /* --python-native, in the order of enum python_native. */
 extern const char *const python_native_words[];
+/* --jit-names, in the order of enum jit_names. */
+extern const char *const jit_names_words[];
 
 /* Logs refusals from here on. Returns a status, with an error in the file of --btf printed. */
 int kernel_finalize(struct kernel_opts *kernel);

@@ -106,6 +106,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 	r->gpu_live.ctx = links->gpu_ctx;
 	jit_table_init(&r->jits, r->sink, &r->accounts, &r->objects, &r->leaf_samples,
 		       links->helper);
+	r->jits.is_raw = r->opts.jit_names == JIT_NAMES_RAW;
 	return r;
 }
 

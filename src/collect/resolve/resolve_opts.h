@@ -12,8 +12,12 @@
 /* Whether to show the interpreter's own frames between Python's. */
 enum python_native { PYTHON_FOLD = 0, PYTHON_SHOW };
 
+/* Names of code made at run time: the function, or the text of the perf map or jitdump. */
+enum jit_names { JIT_NAMES_FUNCTION = 0, JIT_NAMES_RAW };
+
 struct resolve_opts {
 	enum python_native python_native;
+	enum jit_names jit_names;
 	struct name_files_opts names;
 	struct series_opts series;
 	/* descriptors kept for watched files; 0 = a quarter of RLIMIT_NOFILE, at most 1024 */

@@ -205,7 +205,9 @@ static const struct object *find_dump(const struct jit_table *t, const struct pr
 
 static void tell(struct jit_table *t, struct jit *j)
 {
-	struct code_process_head head = { .id = j->id, .pid = j->pid, .begun_ns = j->begun_ns };
+	struct code_process_head head = {
+		.id = j->id, .pid = j->pid, .is_raw = t->is_raw, .begun_ns = j->begun_ns
+	};
 	struct buf b = { 0 };
 
 	if (!j->process || (j->is_told && j->has_dump) || !has_worker(t))

@@ -62,6 +62,7 @@ struct jit_table {
 	struct sink *sink;
 	struct accounts *accounts;
 	struct object_table *objects;
+	bool is_raw;              /* names as in perf maps and jitdumps */
 	struct map *leaf_samples; /* counts leaves of samples passed on */
 	uint32_t unnamed_frame;   /* "[anon]"; FRAME_NONE until needed */
 	VEC(struct jit *) all;

@@ -260,7 +260,7 @@ struct name_queue {
 	struct map known; /* hash of a name as in its file → number */
 	struct buf names;
 	uint32_t n_names;
-	bool given_up;
+	bool given_up, is_raw;
 };
 
 static void add_name(struct name_queue *g, uint32_t i)
@@ -277,7 +277,7 @@ static void add_name(struct name_queue *g, uint32_t i)
 	char *linkage = xstrndup(a->name, a->len);
 	const char *name = name_cache_make(&made, linkage, "").name;
 	size_t len = strnlen(name, CODE_LOG_MAX_NAME * 4 - 1);
-	if (!identity_code(name, len, &g->names))
+	if (g->is_raw || !identity_code(name, len, &g->names))
 		buf_add(&g->names, name, len);
 	buf_addc(&g->names, '\0');
 	g->numbers[i] = ++g->n_names;
@@ -369,7 +369,7 @@ static void take_ask(struct code_worker *w, const struct stream_message *m)
 	if (h.n > CODE_MAX_ASKS || m->len != sizeof h + h.n * sizeof(struct code_ask))
 		return;
 	struct code_process *p = find(w, h.id);
-	struct name_queue g = { .n = h.n };
+	struct name_queue g = { .n = h.n, .is_raw = p && p->head.is_raw };
 	struct code_ask *asks =
 		xmemdup((const char *)m->payload + sizeof h, h.n * sizeof(struct code_ask) + 1);
 

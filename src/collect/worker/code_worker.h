@@ -34,7 +34,7 @@ struct code_process_head {
 	uint32_t id, pid;
 	uint32_t has_dump; /* has a dump mapped; at: */
 	uint32_t maj, min;
-	uint32_t reserved;
+	uint32_t is_raw; /* names as in the files (profile/identity.h, identity_code) */
 	uint64_t start, end, pgoff, ino;
 	uint64_t begun_ns; /* CLOCK_MONOTONIC of its fork or exec; 0: see /proc */
 };

@@ -1,4 +1,4 @@
-/* jit CPU_SECONDS: makes a function at run time, tells its name in /tmp/perf-PID.map, and calls it again and again from
+/* jit CPU_SECONDS [NAME]: makes a function at run time, tells its name in /tmp/perf-PID.map, and calls it again and again from
  * jit_caller. The code keeps a frame pointer: push rbp; mov rbp,rsp; mov ecx,imm; loop: dec ecx; jnz loop; pop rbp; ret. */
 // build: -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls
 #include <stdio.h>
@@ -26,7 +26,8 @@ int main(int argc, char **argv)
 	memcpy(mem, code, sizeof code);
 	snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
 	FILE *f = fopen(path, "w");
-	fprintf(f, "%lx %zx jitted function <made> at run time\n", (unsigned long)mem, sizeof code);
+	fprintf(f, "%lx %zx %s\n", (unsigned long)mem, sizeof code,
+		argc > 2 ? argv[2] : "jitted function <made> at run time");
 	fclose(f);
 	jit_caller((void (*)(void))mem, argc > 1 ? strtod(argv[1], NULL) : 1);
 	unlink(path);
