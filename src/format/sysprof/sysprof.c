@@ -20,7 +20,8 @@ enum {
 	SYSPROF_DOMAIN = 32,
 	SYSPROF_CHUNK_NAME = 256,
 	SYSPROF_ALIGN = 8,
-	SYSPROF_NS_PER_S = 1000000000
+	SYSPROF_NS_PER_S = 1000000000,
+	SYSPROF_LAST_YEAR = 2262 - 1900 /* of 64 bits of nanoseconds */
 };
 static const unsigned char sysprof_magic[] = { 0x5e, 0x97, 0xca, 0xfd };
 
@@ -328,7 +329,7 @@ static int64_t wall_time(struct give_text text)
 		sscanf(rest, "%c%2d%2d", &sign, &hours, &minutes);
 	int64_t east = (sign == '-' ? -60 : 60) * (hours * 60 + minutes);
 	time_t at = timegm(&tm);
-	if (tm.tm_year < 70 || tm.tm_year > 1000)
+	if (tm.tm_year < 70 || tm.tm_year >= SYSPROF_LAST_YEAR)
 		return 0;
 	return (at - east) * SYSPROF_NS_PER_S + ns;
 }

@@ -273,5 +273,18 @@ START_TEST(known_captures_add_up)
 }
 END_TEST
 
+START_TEST(a_date_beyond_nanoseconds_is_none)
+{
+	static const uint64_t at[] = { PERF_CONTEXT_USER, 0x10000 };
+	struct capture c = capture_new(false);
+	memcpy(c.b.data + 8, "2426", 4);
+	put_sample(&c, 7, 3000, at, 2);
+	struct profile *p = read_capture(&c);
+	ck_assert_int_eq(p->meta.start_wall_ns, 0);
+	profile_free(p);
+}
+END_TEST
+
 UNIT_MAIN("sysprof", known_captures_add_up, samples_in_both_byte_orders, maps_of_the_time,
-	  names_inside_of_the_capture, allocations_made_and_left, lost_samples_are_counted)
+	  names_inside_of_the_capture, allocations_made_and_left, lost_samples_are_counted,
+	  a_date_beyond_nanoseconds_is_none)
