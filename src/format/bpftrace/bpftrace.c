@@ -17,7 +17,8 @@ enum { BPFTRACE_COMM = 15 };
 /* A map of the file. Keys without a stack count as the empty one, but only in a map that has
  * others. */
 struct bpftrace_map {
-	uint32_t name; /* in the sink */
+	/* In the sink. With its "@" a name like "s" is not taken for a unit. */
+	uint32_t name, counted;
 	int64_t without;
 	bool has_stacks;
 };
@@ -192,7 +193,7 @@ static void bpftrace_push_stack(struct bpftrace_reader *r, const struct bpftrace
 static uint32_t bpftrace_series(struct bpftrace_reader *r, uint32_t map, uint32_t labels)
 {
 	struct type type = { .name = r->maps.v[map].name,
-			     .sample_type = r->maps.v[map].name,
+			     .sample_type = r->maps.v[map].counted,
 			     .unit = sink_string(r->sink, "count") };
 	struct series series = { .type = r->sink->ops->type(r->sink, &type), .labels = labels };
 	return r->sink->ops->series(r->sink, &series);
@@ -235,7 +236,10 @@ static uint32_t bpftrace_map_of(struct bpftrace_reader *r, const char *name, siz
 	if (fresh >= BPFTRACE_MAX_MAPS)
 		return UINT32_MAX;
 	map_put(&r->by_name, id, fresh);
-	vec_push(&r->maps, (struct bpftrace_map){ .name = id });
+	struct bpftrace_map added = { .name = id, .counted = id };
+	if (len > 1)
+		added.counted = r->sink->ops->string(r->sink, name, len);
+	vec_push(&r->maps, added);
 	return fresh;
 }
 

@@ -2,6 +2,7 @@
 #include "read_peak.h"
 
 #include "format/bpftrace/bpftrace.h"
+#include "format/table/table.h"
 
 static const struct format *const f = &format_bpftrace;
 
@@ -114,6 +115,17 @@ START_TEST(parts_of_a_key_are_labels)
 }
 END_TEST
 
+/* A map named like a unit counts all the same. */
+START_TEST(maps_named_like_units_are_counted)
+{
+	struct profile *p = read_text(f, "@s[\n    f+1\n]: 7\n");
+	char *got = written(&format_text, p, &(struct format_write_opts){ .type = "s" });
+	ck_assert_msg(strstr(got, "7 @s") != NULL, "%s", got);
+	free(got);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(keys_with_many_parts_take_bounded_memory)
 {
 	enum { KEYS = 30000, PARTS = 40 };
@@ -148,4 +160,5 @@ END_TEST
 
 UNIT_MAIN("bpftrace", known_files_add_up, keys_of_every_form, other_values_are_counted,
 	  files_may_be_cut_anywhere, content_tells_the_format, parts_of_a_key_are_labels,
-	  keys_with_many_parts_take_bounded_memory, keys_that_are_cut_are_counted)
+	  maps_named_like_units_are_counted, keys_with_many_parts_take_bounded_memory,
+	  keys_that_are_cut_are_counted)
