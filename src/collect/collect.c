@@ -574,6 +574,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 			s.counters[COUNT_WAITS_LOST] + s.counters[COUNT_WAITS_UNSEEN] + s.busy,
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
+		.below_main = r.below_main,
 		.names = r.names,
 		.kernel_names_ns = r.kernel_names_ns,
 		.kernel_symbols_read = r.kernel_symbols_read,

@@ -48,6 +48,7 @@ struct collect_opts {
 struct collect_stats {
 	uint64_t samples, truncated,
 		unsymbolized;     /* truncated: samples whose stack ends in a marker */
+	uint64_t below_main;      /* whole, though a C library without unwind rows calls main */
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end (collect/kernel/walk_end.h) */
 	uint64_t lost; /* samples so far; the reasons are in the sink's meta after collect_stop */
 	uint64_t ring_bytes, kernel_map_bytes;

@@ -351,6 +351,11 @@ static void add_unwinding(struct buf *b, const struct collect_stats *st)
 		buf_addf(b, "%s%s: %" PRIu64, before, walk_end_reason(end), st->ends[end]);
 		before = ", ";
 	}
+	if (st->below_main)
+		buf_addf(b,
+			 "\n  whole  %" PRIu64 " stacks end where a C library without unwind rows "
+			 "calls main",
+			 st->below_main);
 	buf_addc(b, '\n');
 }
 

@@ -45,6 +45,14 @@ static void add_start(struct object *o, const struct elf_file *f, uint64_t addre
 	o->starts[o->n_starts++] = (struct object_start){ offset, offset + size };
 }
 
+static void add_main(struct object *o, const struct elf_file *f, const GElf_Sym *sym)
+{
+	uint64_t offset;
+
+	if (offset_of(f, sym->st_value, &offset))
+		o->main = (struct object_start){ offset, offset + sym->st_size };
+}
+
 /* The entry point is that of the program, or of the dynamic linker; the names are from glibc and
  * Go. */
 static void find_starts(struct object *o, int fd)
@@ -62,18 +70,33 @@ static void find_starts(struct object *o, int fd)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (elf_find_static(&f, names[i], &sym))
 			add_start(o, &f, sym.st_value, sym.st_size);
+	if (elf_find_static(&f, "main", &sym) || elf_find_dynamic(&f, "main", &sym))
+		add_main(o, &f, &sym);
 	elf_file_close(&f);
+}
+
+static void know_starts(struct object_table *t, struct object *o)
+{
+	if (!o->starts_known)
+		find_starts(o, object_fd(t, o));
+	o->starts_known = true;
 }
 
 bool helper_begins_in(struct object_table *t, struct object *o, uint64_t offset)
 {
 	if (o->kind != OBJECT_FILE)
 		return false;
-	if (!o->starts_known)
-		find_starts(o, object_fd(t, o));
-	o->starts_known = true;
+	know_starts(t, o);
 	for (uint32_t i = 0; i < o->n_starts; i++)
 		if (offset >= o->starts[i].from && offset < o->starts[i].to)
 			return true;
 	return false;
+}
+
+bool helper_is_main(struct object_table *t, struct object *o, uint64_t offset)
+{
+	if (o->kind != OBJECT_FILE)
+		return false;
+	know_starts(t, o);
+	return offset >= o->main.from && offset < o->main.to;
 }

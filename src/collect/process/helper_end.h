@@ -19,4 +19,8 @@ uint32_t helper_max_frames(void);
  * reads the file. */
 bool helper_begins_in(struct object_table *t, struct object *o, uint64_t offset);
 
+/* Returns whether the code at this offset of a file is the function main. Code without unwind rows
+ * that calls it is that of the C library (musl), so a stack that ends there is whole. */
+bool helper_is_main(struct object_table *t, struct object *o, uint64_t offset);
+
 #endif

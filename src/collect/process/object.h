@@ -91,6 +91,7 @@ struct object {
 	struct object_start {
 		uint64_t from, to;
 	} starts[OBJECT_STARTS];
+	struct object_start main; /* zeros: unknown */
 
 	uint32_t number,
 		table; /* in frames; of the unwind table (collect/walker/space.h); 0 = none */

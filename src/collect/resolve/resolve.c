@@ -587,6 +587,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.objects = r->objects.n,
 		.open_files = r->objects.n_open,
 		.unsymbolized = r->unsymbolized,
+		.below_main = r->below_main,
 		.names = r->name_failures,
 		.short_off_ns = r->accounts.short_off_ns,
 		.traced_refused = r->traced.refused,

@@ -194,6 +194,41 @@ static enum walk_end helper_end(struct resolver *r, const struct process *p,
 	return st->n_user >= r->links.helper_frames ? WALK_DEPTH : WALK_KERNEL;
 }
 
+/* Finds the file and offset of an element of the user part. */
+static struct object *place_of(struct resolver *r, const struct process *p,
+			       const struct event_stack *st, const uint64_t *user, uint32_t i,
+			       uint64_t *offset)
+{
+	uint64_t addr;
+	if (!run_time_address(st, user, i, &addr)) {
+		*offset = user[i] & FRAME_OFFSET_MASK;
+		return space_object(r->space, user[i]);
+	}
+	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
+	if (!m)
+		return NULL;
+	struct object_place place = { p->pid, m->start, m->end, m->pgoff };
+	*offset = addr - m->start + m->pgoff;
+	return object_use(&r->objects, m->object, &place);
+}
+
+/* Whether a walk ended at code without unwind rows and frame pointer, called by nothing but the
+ * start of a program: it calls main. */
+static bool ends_below_main(struct resolver *r, const struct process *p,
+			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
+{
+	uint64_t offset;
+	if (st->walk_end != WALK_NO_FP || n_user < 2 || st->n_python)
+		return false;
+	struct object *caller = place_of(r, p, st, user, n_user - 1, &offset);
+	if (!caller || caller->kind != OBJECT_FILE)
+		return false;
+	struct object *o = place_of(r, p, st, user, n_user - 2, &offset);
+	bool is_main = o && helper_is_main(&r->objects, o, offset);
+	r->below_main += is_main;
+	return is_main;
+}
+
 static enum walk_end end_of(struct resolver *r, const struct process *p,
 			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
 {
@@ -203,7 +238,7 @@ static enum walk_end end_of(struct resolver *r, const struct process *p,
 		return no_frame_pointer(st);
 	if (by_helper && n_user && st->walk_end == WALK_COMPLETE)
 		return helper_end(r, p, st, user);
-	return st->walk_end;
+	return ends_below_main(r, p, st, user, n_user) ? WALK_COMPLETE : st->walk_end;
 }
 
 /* Appends a frame of the user part to r->stack; returns true when it is code made at run time. */
