@@ -1,6 +1,7 @@
 /* Finds objects by build id, else by the identity of the file. */
 #include "collect/process/object.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "collect/kernel/side_band.h"
@@ -18,6 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Of a CPU, for looking through mounts of processes. */
+enum { MOUNTS_SHARE = 100, MOUNTS_SAVED_NS = 100000000 };
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -271,7 +275,10 @@ static bool is_idle(const struct object *o)
 
 void object_table_init(struct object_table *t, uint32_t max_open)
 {
-	*t = (struct object_table){ .max_open = max_open ? max_open : 1 };
+	*t = (struct object_table){
+		.max_open = max_open ? max_open : 1,
+		.mounts = { .share = MOUNTS_SHARE, .most_ns = MOUNTS_SAVED_NS },
+	};
 	uint32_t anon = object_add(t, OBJECT_JIT, xstrdup("[anon]"));
 	t->all.v[anon]->pinned = true;
 }
@@ -483,6 +490,20 @@ void object_take_far(struct object_table *t)
 	}
 }
 
+/* A process may have mounts without number, so looking through them has a budget. Beyond it, a
+ * worker opens the file. */
+static bool is_far(struct object_table *t, const struct object *o, uint32_t pid)
+{
+	if (!t->far || device_is_near_here(o->maj, o->min))
+		return false;
+	if (allowance_left(&t->mounts, clock_mono_ns()) <= 0)
+		return true;
+	uint64_t begin_ns = clock_thread_ns();
+	bool far = device_is_far(pid, o->maj, o->min);
+	allowance_spend(&t->mounts, (int64_t)(clock_thread_ns() - begin_ns));
+	return far;
+}
+
 static void object_open(struct object_table *t, struct object *o, const struct object_place *place)
 {
 	struct stat st;
@@ -501,7 +522,7 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 	int fd = -ENOENT;
 
 	o->state = OBJECT_GONE;
-	o->is_far = t->far && device_is_far(place->pid, o->maj, o->min);
+	o->is_far = is_far(t, o, place->pid);
 	if (!o->is_far)
 		fd = t->far ? proc_reader_open(t->reader, &f, &st) : mapped_file_open(&f, &st);
 	if (fd < 0) {

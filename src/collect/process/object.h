@@ -24,6 +24,7 @@
 #ifndef CRESSET_COLLECT_PROCESS_OBJECT_H
 #define CRESSET_COLLECT_PROCESS_OBJECT_H
 
+#include "base/cpu_budget.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "profile/frame.h"
@@ -113,6 +114,7 @@ struct object_table {
 	struct proc_reader *reader; /* reads of processes; the caller's; NULL: this process does */
 	struct map awaited;         /* number → id */
 	uint64_t far_bytes;         /* of open copies */
+	struct allowance mounts;    /* CPU time for reading lists of them */
 };
 
 void object_table_init(struct object_table *t, uint32_t max_open);
