@@ -262,6 +262,7 @@ static void object_free(struct object_table *t, struct object *o)
 	drop_key(&t->by_name, name_key(o->name), o->id);
 	if (o->same_as != OBJECT_NONE)
 		object_unref(t, o->same_as);
+	user_shares_change(&t->users, o->user, 1, 0);
 	t->all.v[o->id] = NULL;
 	vec_push(&t->free_ids, o->id);
 	t->n--;
@@ -302,6 +303,7 @@ void object_table_done(struct object_table *t)
 	map_done(&t->by_stat);
 	map_done(&t->by_name);
 	map_done(&t->awaited);
+	user_shares_done(&t->users);
 	*t = (struct object_table){ 0 };
 }
 
@@ -598,6 +600,20 @@ static uint32_t add_by_inode(struct object_table *t, const char *name, uint32_t 
 	return id;
 }
 
+/* Returns OBJECT_NONE if the table, or the user's share of it, is full. */
+static uint32_t add_for(struct object_table *t, uint32_t pid, const char *name, uint32_t maj,
+			uint32_t min, uint64_t ino, uint64_t generation)
+{
+	uint32_t user = t->n < OBJECT_MAX / 8 ? 0 : user_shares_owner(&t->users, pid);
+
+	if (t->n >= OBJECT_MAX || !user_shares_may(&t->users, user, OBJECT_MAX_USER))
+		return OBJECT_NONE;
+	uint32_t id = add_by_inode(t, name, maj, min, ino, generation);
+	t->all.v[id]->user = user;
+	user_shares_change(&t->users, user, 0, 1);
+	return id;
+}
+
 uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 {
 	uint32_t id = fileless_object(t, r->name, r->start);
@@ -605,10 +621,10 @@ uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 	if (id != OBJECT_NONE)
 		return id;
 	id = find_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
-	if (id == OBJECT_NONE && t->n >= OBJECT_MAX)
-		return OBJECT_NONE;
 	if (id == OBJECT_NONE)
-		id = add_by_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+		id = add_for(t, r->pid, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	if (id == OBJECT_NONE)
+		return OBJECT_NONE;
 	struct object *o = t->all.v[id];
 	o->pid = r->pid;
 	if (!o->ino_generation)
@@ -630,10 +646,10 @@ uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_m
 
 	if (id == OBJECT_NONE)
 		id = find_inode(t, m->name, m->maj, m->min, m->ino, 0);
-	if (id == OBJECT_NONE && t->n >= OBJECT_MAX)
-		return OBJECT_NONE;
 	if (id == OBJECT_NONE)
-		id = add_by_inode(t, m->name, m->maj, m->min, m->ino, 0);
+		id = add_for(t, pid, m->name, m->maj, m->min, m->ino, 0);
+	if (id == OBJECT_NONE)
+		return OBJECT_NONE;
 	t->all.v[id]->pid = pid;
 	t->all.v[id]->was_idle = false;
 	return id;
