@@ -604,7 +604,7 @@ static uint32_t add_by_inode(struct object_table *t, const char *name, uint32_t 
 static uint32_t add_for(struct object_table *t, uint32_t pid, const char *name, uint32_t maj,
 			uint32_t min, uint64_t ino, uint64_t generation)
 {
-	uint32_t user = t->n < OBJECT_MAX / 8 ? 0 : user_shares_owner(&t->users, pid);
+	uint32_t user = t->n < OBJECT_UNCHARGED ? 0 : user_shares_owner(&t->users, pid);
 
 	if (t->n >= OBJECT_MAX || !user_shares_may(&t->users, user, OBJECT_MAX_USER))
 		return OBJECT_NONE;

@@ -42,8 +42,9 @@ enum {
 };
 enum {
 	OBJECT_MAX = 65536, /* limit: files known at one time; later ones are not known */
-	/* limit: files of a user other than root, as soon as an eighth of all is in use */
+	/* limit: files of a user other than root, counted as soon as OBJECT_UNCHARGED are known */
 	OBJECT_MAX_USER = OBJECT_MAX / 4,
+	OBJECT_UNCHARGED = 1024,
 };
 enum { OBJECT_STARTS = 4 };
 

@@ -458,7 +458,7 @@ START_TEST(a_user_has_a_share)
 	if (pid < 0)
 		T_SKIP("needs root");
 	setup(10);
-	while (table.n < OBJECT_MAX / 8)
+	while (table.n < OBJECT_UNCHARGED)
 		ck_assert_uint_ne(numbered_file(getpid(), ino++), OBJECT_NONE);
 	while (numbered_file(pid, ino++) != OBJECT_NONE)
 		n++;
@@ -466,7 +466,7 @@ START_TEST(a_user_has_a_share)
 	ck_assert_uint_ne(numbered_file(getpid(), ino++), OBJECT_NONE);
 	object_trim(&table);
 	object_trim(&table);
-	ck_assert_uint_lt(table.n, OBJECT_MAX / 8);
+	ck_assert_uint_lt(table.n, OBJECT_UNCHARGED);
 	ck_assert_uint_eq(table.users.used.n, 0);
 	nobody_end(pid);
 	teardown();
