@@ -34,6 +34,7 @@ enum { COLLECTOR, KEEPER, PARTS };
 #define ALL_STOP_NS       (1700000000ull)
 #define KILLED_NS         (100000000ull) /* a process that the kernel can end has ended by then */
 #define TOKEN_NS          (10 * SECOND_NS)
+#define NOTIFY_AGAIN_NS   SECOND_NS
 enum { HEARD_MAX = 16 }; /* a well-behaved part sends one message: that it is ready */
 
 struct part {
@@ -57,6 +58,7 @@ struct supervisor {
 	int signals;       /* descriptor */
 	sigset_t before;
 	bool is_over, is_said, wants_reload; /* is_said: readiness was reported */
+	bool init_awaits;                    /* … but the init system's queue was full */
 	uint64_t silent_ns;                  /* since when the collector is reported as silent */
 	int rc;                              /* of a part that failed to start */
 };
@@ -148,7 +150,7 @@ static void join(struct supervisor *s)
 		close(ends[i]);
 	}
 	if (!s->is_said)
-		notify_init("READY=1");
+		s->init_awaits = notify_init("READY=1") != 0;
 	s->is_said = true;
 }
 
@@ -401,6 +403,8 @@ static int wait_ms(const struct supervisor *s)
 	uint64_t silence_ns = silence_wait_ns(s, now_ns);
 	if (wait_ns > silence_ns)
 		wait_ns = silence_ns;
+	if (s->init_awaits && wait_ns > NOTIFY_AGAIN_NS)
+		wait_ns = NOTIFY_AGAIN_NS;
 	return wait_ns == UINT64_MAX ? -1 : (int)(wait_ns / 1000000) + 1;
 }
 
@@ -550,6 +554,8 @@ int up_run(const struct up_opts *opts)
 		wait_for_news(&s, wait_ms(&s));
 		look_at_token(&s, false);
 		look_at_health(&s);
+		if (s.init_awaits)
+			s.init_awaits = notify_init("READY=1") != 0;
 		reload(&s);
 	}
 	stop(&s);

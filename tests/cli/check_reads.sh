@@ -16,6 +16,8 @@ says "a function that makes it" collect/resolve/x.c '\n\trc = process_memory_rea
 says "mappings" collect/resolve/x.c '\tproc_maps_read(pid, visit, ctx);' 'src/collect/resolve/x.c:1'
 says "… by path" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%u/maps", pid);' 'src/collect/resolve/x.c:1'
 says "… with PRIu32" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%s", pid, range);' 'src/collect/resolve/x.c:1'
+says "… in its directory" collect/resolve/x.c '\tfd = openat(process, "maps", O_RDONLY);' 'src/collect/resolve/x.c:1'
+says "a file system" collect/resolve/x.c '\tif (statfs(path, &st))' 'src/collect/resolve/x.c:1'
 says "an environment" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%d/environ", pid);' 'src/collect/resolve/x.c:1'
 says "a root" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%" PRIu32 "/root", pid);' 'src/collect/resolve/x.c:1'
 says "a program's file" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);' 'src/collect/resolve/x.c:1'
@@ -23,6 +25,9 @@ says "a probe" collect/resolve/x.c '\tlink = bpf_program__attach_uprobe_opts(pro
 says "… with one link for many places" collect/resolve/x.c '\tfd = probe_link_multi(program, file, places, n, false);' 'src/collect/resolve/x.c:1'
 says "… by the call itself" collect/resolve/x.c '\tsyscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);' 'src/collect/resolve/x.c:1'
 says "… as an event" collect/resolve/x.c '\tattr.uprobe_path = (uintptr_t)path;' 'src/collect/resolve/x.c:1'
+says "a function that another file could call" collect/proc/process_memory.c 'int memory_peek(pid_t pid)\n{' "src/collect/proc/process_memory.c:1: memory_peek: no list of tools/check-reads has this function"
+says "… which is not one that is static" collect/proc/process_memory.c 'static int memory_peek(pid_t pid)\n{' ''
+says "… nor a listed one" collect/proc/process_memory.c 'int process_memory_read(uint32_t pid, uint64_t addr)\n{' ''
 says "the worker that places them may" collect/worker/probe_worker.c '\tfd = probe_link_multi(program, file, places, n, false);' ''
 says "the worker may" collect/worker/proc_reader_worker.c '\tprocess_memory_read(pid, at, to, len);' ''
 says "a command may" cmd/x.c '\tproc_maps_read(pid, visit, ctx);' ''

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+enum { READY_TRIES = 600 };     /* of NOTIFY_WAIT_MS: the init system waits longer */
 enum { LARGE_BYTES = 4 << 20 }; /* larger than most messages, whose buffers are reused */
 
 /* In the order of enum server_log. */
@@ -212,7 +213,8 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 	}
 	int status = say_where(server);
 	if (status == CMD_OK) {
-		notify_tell(init, "READY=1");
+		for (int i = 0; i < READY_TRIES && notify_tell(init, "READY=1"); i++)
+			;
 		wait_for_end(line, o, &all, server);
 	}
 	notify_tell(init, "STOPPING=1");

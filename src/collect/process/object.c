@@ -1,6 +1,7 @@
 /* Finds objects by build id, else by the identity of the file. */
 #include "collect/process/object.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "collect/kernel/side_band.h"
@@ -18,6 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Of a CPU, for looking through mounts of processes. */
+enum { MOUNTS_SHARE = 100, MOUNTS_SAVED_NS = 100000000 };
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -258,6 +262,7 @@ static void object_free(struct object_table *t, struct object *o)
 	drop_key(&t->by_name, name_key(o->name), o->id);
 	if (o->same_as != OBJECT_NONE)
 		object_unref(t, o->same_as);
+	user_shares_change(&t->users, o->user, 1, 0);
 	t->all.v[o->id] = NULL;
 	vec_push(&t->free_ids, o->id);
 	t->n--;
@@ -271,7 +276,10 @@ static bool is_idle(const struct object *o)
 
 void object_table_init(struct object_table *t, uint32_t max_open)
 {
-	*t = (struct object_table){ .max_open = max_open ? max_open : 1 };
+	*t = (struct object_table){
+		.max_open = max_open ? max_open : 1,
+		.mounts = { .share = MOUNTS_SHARE, .most_ns = MOUNTS_SAVED_NS },
+	};
 	uint32_t anon = object_add(t, OBJECT_JIT, xstrdup("[anon]"));
 	t->all.v[anon]->pinned = true;
 }
@@ -295,6 +303,7 @@ void object_table_done(struct object_table *t)
 	map_done(&t->by_stat);
 	map_done(&t->by_name);
 	map_done(&t->awaited);
+	user_shares_done(&t->users);
 	*t = (struct object_table){ 0 };
 }
 
@@ -483,6 +492,20 @@ void object_take_far(struct object_table *t)
 	}
 }
 
+/* A process may have mounts without number, so looking through them has a budget. Beyond it, a
+ * worker opens the file. */
+static bool is_far(struct object_table *t, const struct object *o, uint32_t pid)
+{
+	if (!t->far || device_is_near_here(o->maj, o->min))
+		return false;
+	if (allowance_left(&t->mounts, clock_mono_ns()) <= 0)
+		return true;
+	uint64_t begin_ns = clock_thread_ns();
+	bool far = device_is_far(pid, o->maj, o->min);
+	allowance_spend(&t->mounts, (int64_t)(clock_thread_ns() - begin_ns));
+	return far;
+}
+
 static void object_open(struct object_table *t, struct object *o, const struct object_place *place)
 {
 	struct stat st;
@@ -501,7 +524,7 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 	int fd = -ENOENT;
 
 	o->state = OBJECT_GONE;
-	o->is_far = t->far && device_is_far(place->pid, o->maj, o->min);
+	o->is_far = is_far(t, o, place->pid);
 	if (!o->is_far)
 		fd = t->far ? proc_reader_open(t->reader, &f, &st) : mapped_file_open(&f, &st);
 	if (fd < 0) {
@@ -577,6 +600,20 @@ static uint32_t add_by_inode(struct object_table *t, const char *name, uint32_t 
 	return id;
 }
 
+/* Returns OBJECT_NONE if the table, or the user's share of it, is full. */
+static uint32_t add_for(struct object_table *t, uint32_t pid, const char *name, uint32_t maj,
+			uint32_t min, uint64_t ino, uint64_t generation)
+{
+	uint32_t user = t->n < OBJECT_UNCHARGED ? 0 : user_shares_owner(&t->users, pid);
+
+	if (t->n >= OBJECT_MAX || !user_shares_may(&t->users, user, OBJECT_MAX_USER))
+		return OBJECT_NONE;
+	uint32_t id = add_by_inode(t, name, maj, min, ino, generation);
+	t->all.v[id]->user = user;
+	user_shares_change(&t->users, user, 0, 1);
+	return id;
+}
+
 uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 {
 	uint32_t id = fileless_object(t, r->name, r->start);
@@ -584,10 +621,10 @@ uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 	if (id != OBJECT_NONE)
 		return id;
 	id = find_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
-	if (id == OBJECT_NONE && t->n >= OBJECT_MAX)
-		return OBJECT_NONE;
 	if (id == OBJECT_NONE)
-		id = add_by_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+		id = add_for(t, r->pid, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	if (id == OBJECT_NONE)
+		return OBJECT_NONE;
 	struct object *o = t->all.v[id];
 	o->pid = r->pid;
 	if (!o->ino_generation)
@@ -609,10 +646,10 @@ uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_m
 
 	if (id == OBJECT_NONE)
 		id = find_inode(t, m->name, m->maj, m->min, m->ino, 0);
-	if (id == OBJECT_NONE && t->n >= OBJECT_MAX)
-		return OBJECT_NONE;
 	if (id == OBJECT_NONE)
-		id = add_by_inode(t, m->name, m->maj, m->min, m->ino, 0);
+		id = add_for(t, pid, m->name, m->maj, m->min, m->ino, 0);
+	if (id == OBJECT_NONE)
+		return OBJECT_NONE;
 	t->all.v[id]->pid = pid;
 	t->all.v[id]->was_idle = false;
 	return id;

@@ -24,8 +24,10 @@
 #ifndef CRESSET_COLLECT_PROCESS_OBJECT_H
 #define CRESSET_COLLECT_PROCESS_OBJECT_H
 
+#include "base/cpu_budget.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "collect/process/user_shares.h"
 #include "profile/frame.h"
 
 #include <stdbool.h>
@@ -38,7 +40,12 @@ enum {
 	OBJECT_NONE = UINT32_MAX,
 	OBJECT_ANON = 0, /* anonymous executable memory; always exists */
 };
-enum { OBJECT_MAX = 65536 }; /* limit: files known at one time; later ones are not known */
+enum {
+	OBJECT_MAX = 65536, /* limit: files known at one time; later ones are not known */
+	/* limit: files of a user other than root, counted as soon as OBJECT_UNCHARGED are known */
+	OBJECT_MAX_USER = OBJECT_MAX / 4,
+	OBJECT_UNCHARGED = 1024,
+};
 enum { OBJECT_STARTS = 4 };
 
 struct elf_tls;
@@ -62,6 +69,7 @@ struct object {
 	uint32_t refs;
 	uint32_t same_as; /* the object that this is identical to, or OBJECT_NONE */
 	uint32_t pid;     /* a process that has it mapped */
+	uint32_t user;    /* … charged for it; 0: none */
 	uint32_t maj, min;
 	uint64_t ino, ino_generation; /* ino 0: no inode key; generation 0: unknown */
 	uint8_t build_id[BUILD_ID_MAX];
@@ -114,6 +122,8 @@ struct object_table {
 	struct proc_reader *reader; /* reads of processes; the caller's; NULL: this process does */
 	struct map awaited;         /* number → id */
 	uint64_t far_bytes;         /* of open copies */
+	struct user_shares users;
+	struct allowance mounts; /* CPU time for reading lists of them */
 };
 
 void object_table_init(struct object_table *t, uint32_t max_open);

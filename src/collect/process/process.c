@@ -21,6 +21,7 @@ void process_table_done(struct process_table *t)
 	vec_done(&t->all);
 	vec_done(&t->free_ids);
 	vec_done(&t->exits);
+	user_shares_done(&t->users);
 	*t = (struct process_table){ 0 };
 }
 
@@ -38,10 +39,36 @@ struct image *process_new_image(struct process_table *t)
 	return image_new(t->next_image_id++);
 }
 
+/* Charges the user for the mappings of the process as they are now. */
+static void charge(struct process_table *t, struct process *p, size_t n)
+{
+	uint32_t now = n > PROCESS_MANY_MAPS ? (uint32_t)n : 0;
+
+	if (now && !p->charged)
+		p->user = user_shares_owner(&t->users, p->pid);
+	user_shares_change(&t->users, p->user, p->charged, now);
+	p->charged = now;
+}
+
+/* Whether the process may have n mappings. */
+static bool has_room(struct process_table *t, struct process *p, size_t n)
+{
+	uint64_t own = p->image && p->image->refs == 1 ? p->image->maps.n : 0;
+
+	if (n > PROCESS_MAX_MAPS || t->n_maps - own + n > PROCESS_MAX_ALL_MAPS)
+		return false;
+	if (n <= PROCESS_MANY_MAPS || n <= p->charged)
+		return true;
+	if (!p->charged)
+		p->user = user_shares_owner(&t->users, p->pid);
+	return user_shares_may(&t->users, p->user, PROCESS_MAX_USER_MAPS);
+}
+
 static void drop_image(struct process_table *t, struct process *p)
 {
 	if (p->image && p->image->refs == 1)
 		t->n_maps -= p->image->maps.n;
+	charge(t, p, 0);
 	image_unref(p->image, t->objects);
 	p->image = NULL;
 }
@@ -67,8 +94,7 @@ void process_map(struct process_table *t, struct process *p, const struct image_
 {
 	if (p->image && image_has(p->image, m))
 		return;
-	if (t->n_maps >= PROCESS_MAX_ALL_MAPS ||
-	    (p->image && p->image->maps.n >= PROCESS_MAX_MAPS)) {
+	if (!has_room(t, p, p->image ? p->image->maps.n + 1 : 1)) {
 		t->refused++;
 		return;
 	}
@@ -76,6 +102,7 @@ void process_map(struct process_table *t, struct process *p, const struct image_
 	t->n_maps -= image->maps.n;
 	image_replace(image, m, t->objects);
 	t->n_maps += image->maps.n;
+	charge(t, p, image->maps.n);
 }
 
 void process_set_image(struct process_table *t, struct process *p, struct image *image)
@@ -84,9 +111,15 @@ void process_set_image(struct process_table *t, struct process *p, struct image 
 		image_unref(image, t->objects);
 		return;
 	}
+	if (!has_room(t, p, image->maps.n)) {
+		t->refused++;
+		image_unref(image, t->objects);
+		return;
+	}
 	drop_image(t, p);
 	p->image = image;
 	t->n_maps += image->maps.n;
+	charge(t, p, image->maps.n);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -135,8 +168,10 @@ struct process *process_fork(struct process_table *t, uint32_t ppid, uint32_t pi
 	p->labels = parent->labels;
 	p->exe_known = parent->exe_known;
 	p->image = parent->image;
-	if (p->image)
+	if (p->image) {
 		p->image->refs++;
+		charge(t, p, p->image->maps.n);
+	}
 	return p;
 }
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "bpf/event.h"
+#include "collect/process/user_shares.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,9 @@ enum {
 	PROCESS_MAX_MAPS = 16384, /* limit: executable mappings of one process */
 	/* limit: executable mappings of all processes; forks share theirs */
 	PROCESS_MAX_ALL_MAPS = 2097152,
+	PROCESS_MANY_MAPS = 512, /* a process with fewer is not counted for its user */
+	/* limit: mappings of a user's processes with many, except root's */
+	PROCESS_MAX_USER_MAPS = PROCESS_MAX_ALL_MAPS / 4,
 };
 
 struct jit;
@@ -45,6 +49,7 @@ struct process {
 	uint32_t pid;
 	char name[EVENT_COMM_LEN]; /* of the main thread, NUL-terminated */
 	struct image *image;       /* NULL: never read, or a kernel thread */
+	uint32_t user, charged;    /* the user charged for its mappings, and their number */
 	bool is_kernel_thread;
 	bool leader_gone; /* the main thread has ended; others may still run */
 	uint64_t exit_ns; /* when the last thread since then ended */
@@ -85,7 +90,8 @@ struct process_table {
 	VEC(struct process_exit) exits; /* in time order; handled up to n_done */
 	size_t n_done;
 	uint64_t next_image_id;
-	uint64_t n_maps;  /* of all images */
+	uint64_t n_maps; /* of all images */
+	struct user_shares users;
 	uint64_t refused; /* processes and mappings beyond the limits */
 };
 

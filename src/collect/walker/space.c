@@ -33,6 +33,8 @@ enum {
 	SCAN_SHARE = 50, /* of a CPU, for reading processes in /proc */
 	SCAN_SAVED_NS = 1000000000,
 };
+/* limit: tables of the files of a user other than root */
+enum { USER_TABLES = SPACE_MAX_TABLES / 4 };
 
 /* An image that the kernel knows. */
 struct sent_image {
@@ -43,6 +45,7 @@ struct sent_image {
 /* An object that frames may refer to. */
 struct numbered {
 	uint32_t object, number, table;
+	uint32_t user; /* charged for the table; 0: none */
 };
 /* A process whose runtime has not started yet. */
 struct waiting {
@@ -67,7 +70,8 @@ struct space {
 	VEC(struct numbered) numbered;
 	uint32_t next_number;
 	uint64_t swept_ns;
-	struct allowance scans;  /* CPU time for reading /proc */
+	struct allowance scans; /* CPU time for reading /proc */
+	struct user_shares table_users;
 	struct map without_room; /* pids of processes without space */
 	uint64_t refused;        /* processes added to it so far */
 };
@@ -120,6 +124,7 @@ void space_free(struct space *s)
 	map_done(&s->by_number);
 	vec_done(&s->numbered);
 	map_done(&s->without_room);
+	user_shares_done(&s->table_users);
 	free(s);
 }
 
@@ -168,9 +173,12 @@ static void number_object(struct space *s, struct object *o)
 	if (o->number || s->next_number >= FRAME_MAX_OBJECT)
 		return;
 	o->number = s->next_number++;
-	o->table = table_store_add(s->tables);
+	if (user_shares_may(&s->table_users, o->user, USER_TABLES))
+		o->table = table_store_add(s->tables);
+	uint32_t user = o->table ? o->user : 0;
+	user_shares_change(&s->table_users, user, 0, 1);
 	map_put(&s->by_number, o->number, o->id);
-	vec_push(&s->numbered, (struct numbered){ o->id, o->number, o->table });
+	vec_push(&s->numbered, (struct numbered){ o->id, o->number, o->table, user });
 }
 
 /* Gives back the tables of freed objects. */
@@ -189,6 +197,7 @@ static void sweep_objects(struct space *s)
 		map_del(&s->by_number, k->number);
 		if (k->table)
 			table_store_remove(s->tables, k->table);
+		user_shares_change(&s->table_users, k->user, 1, 0);
 	}
 	s->numbered.n = n;
 }

@@ -112,8 +112,12 @@ static bool is_in_memory(uint32_t maj, uint32_t min)
 	return is_same;
 }
 
+bool device_is_near_here(uint32_t maj, uint32_t min)
+{
+	return maj || is_in_memory(maj, min) || is_mounted_near(getpid(), maj, min);
+}
+
 bool device_is_far(uint32_t pid, uint32_t maj, uint32_t min)
 {
-	return maj == 0 && !is_mounted_near(pid, maj, min) &&
-	       !is_mounted_near(getpid(), maj, min) && !is_in_memory(maj, min);
+	return !device_is_near_here(maj, min) && !is_mounted_near(pid, maj, min);
 }

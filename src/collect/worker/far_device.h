@@ -17,6 +17,8 @@ enum {
 
 /* maj, min: as the kernel shows them in mappings of pid. An unknown device is far. */
 bool device_is_far(uint32_t pid, uint32_t maj, uint32_t min);
+/* Without the mounts of a process, whose user can make many: whether it is known to respond. */
+bool device_is_near_here(uint32_t maj, uint32_t min);
 
 /* Parses a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)), without its newline. Returns 1 when
  * it is that device, with a kind of file system that responds; 0 when of another kind; -1: another

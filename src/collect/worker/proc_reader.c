@@ -31,7 +31,8 @@ enum {
 	MAX_LEFT = 4096,    /* processes left alone; then all are forgotten */
 };
 
-#define LATE_NS 3000000000ull
+#define QUEUES_SAVED_NS 5000000000ll
+#define LATE_NS         3000000000ull
 
 struct proc_reader {
 	struct helper *helper;
@@ -42,7 +43,7 @@ struct proc_reader {
 	uint64_t asked_ns; /* when it was sent; 0: it was served */
 	uint64_t cpu_ns;
 	struct map left_pids, left_users; /* → until when, in s */
-	struct allowance waits, works;
+	struct allowance waits, works, queues;
 	struct map users; /* → index of shares */
 	VEC(struct allowance) shares;
 	uint64_t overspent_ns; /* a user may have overspent until then */
@@ -66,6 +67,8 @@ struct proc_reader *proc_reader_new(struct helper *helper)
 	r->worker.fd = r->fd = r->late_fd = -1;
 	r->waits = (struct allowance){ .share = PROC_READER_WAIT_SHARE, .most_ns = WAITS_SAVED_NS };
 	r->works = (struct allowance){ .share = PROC_READER_WORK_SHARE, .most_ns = WORKS_SAVED_NS };
+	r->queues =
+		(struct allowance){ .share = PROC_READER_QUEUE_SHARE, .most_ns = QUEUES_SAVED_NS };
 	return r;
 }
 
@@ -318,22 +321,32 @@ static bool wait_for(struct proc_reader *r, uint64_t end_ns, uint64_t last_ns)
 	return is_there;
 }
 
-/* What a process makes the worker wait or do is charged; what a busy machine does is not. */
-static void charge_wait(struct proc_reader *r, uint64_t took_ns)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	if (!r->has_answer || r->answer.slept)
-		allowance_spend(&r->waits, took_ns > QUICK_NS ? took_ns : 0);
-	else if (r->answer.cpu_ns > QUICK_NS)
-		allowance_spend(&r->works, r->answer.cpu_ns < took_ns ? r->answer.cpu_ns : took_ns);
+	return a < b ? a : b;
+}
+
+/* Charges what a process makes the worker wait or do, and what a busy machine does. */
+static void charge_wait(struct proc_reader *r, uint64_t took_ns, uint64_t most_ns)
+{
+	bool has_slept = !r->has_answer || r->answer.slept;
+	uint64_t its_ns = least(took_ns, has_slept ? most_ns : r->answer.cpu_ns);
+
+	if (took_ns <= QUICK_NS)
+		return;
+	allowance_spend(has_slept ? &r->waits : &r->works, its_ns);
+	allowance_spend(&r->queues, took_ns - its_ns);
 }
 
 /* Returns -EAGAIN when no response came in time, -EPIPE when the worker has died. */
 static int wait_for_answer(struct proc_reader *r)
 {
-	uint64_t begin_ns = clock_mono_ns(), end_ns = begin_ns + (uint64_t)wait_ns(r, begin_ns);
-	bool is_there = wait_for(r, end_ns, begin_ns + 2 * PROC_READER_WAIT_NS);
+	uint64_t begin_ns = clock_mono_ns(), most_ns = (uint64_t)wait_ns(r, begin_ns);
+	bool may_queue = allowance_left(&r->queues, begin_ns) > 0;
+	uint64_t last_ns = begin_ns + (may_queue ? 2 * PROC_READER_WAIT_NS : most_ns);
+	bool is_there = wait_for(r, begin_ns + most_ns, last_ns);
 
-	charge_wait(r, clock_mono_ns() - begin_ns);
+	charge_wait(r, clock_mono_ns() - begin_ns, most_ns);
 	return r->has_answer ? 0 : is_there ? -EAGAIN : -EPIPE;
 }
 

@@ -10,6 +10,7 @@
  *     1/PROC_READER_WAIT_SHARE of the time on average for workers that sleep, then 1 ms
  *     1/PROC_READER_WORK_SHARE for workers that run, because a process has very much to read; then
  *     1 ms
+ *     1/PROC_READER_QUEUE_SHARE for workers that get no CPU; then none
  *
  * The processes of one user, unless that is root, keep workers busy for 1/PROC_READER_USER_SHARE of
  * the time on average; beyond that they are left alone until the average is lower: others are read
@@ -47,7 +48,12 @@ struct proc_reader;
 #define PROC_READER_USER_ALONE_NS 10000000000ull
 /* limit: a worker that runs for that long over one request is abandoned */
 #define PROC_READER_RUNS_NS       3000000000ull
-enum { PROC_READER_WAIT_SHARE = 20, PROC_READER_WORK_SHARE = 10, PROC_READER_USER_SHARE = 10 };
+enum {
+	PROC_READER_WAIT_SHARE = 20,
+	PROC_READER_WORK_SHARE = 10,
+	PROC_READER_QUEUE_SHARE = 5,
+	PROC_READER_USER_SHARE = 10,
+};
 /* Saved up by a user. */
 #define PROC_READER_USER_SAVED_NS 500000000
 

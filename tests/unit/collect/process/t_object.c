@@ -1,5 +1,6 @@
 // tier: test
 /* The object table on real files: opened in time, distinguished, found again, released. */
+#include "nobodies.h"
 #include "object_world.h"
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -438,7 +439,41 @@ START_TEST(idle_objects_go)
 }
 END_TEST
 
-UNIT_MAIN("object", deleted_file, replaced_file, gone_process, other_bounds,
+static uint32_t numbered_file(pid_t pid, uint64_t ino)
+{
+	struct proc_map m = {
+		.start = 4096, .end = 8192, .maj = 8, .min = 1, .ino = ino, .name = "/file"
+	};
+
+	return object_of_map(&table, (uint32_t)pid, &m);
+}
+
+/* One user's files do not take the space of others'. */
+START_TEST(a_user_has_a_share)
+{
+	pid_t pid = nobody_begin();
+	uint64_t ino = 1;
+	uint32_t n = 0;
+
+	if (pid < 0)
+		T_SKIP("needs root");
+	setup(10);
+	while (table.n < OBJECT_UNCHARGED)
+		ck_assert_uint_ne(numbered_file(getpid(), ino++), OBJECT_NONE);
+	while (numbered_file(pid, ino++) != OBJECT_NONE)
+		n++;
+	ck_assert_uint_eq(n, OBJECT_MAX_USER);
+	ck_assert_uint_ne(numbered_file(getpid(), ino++), OBJECT_NONE);
+	object_trim(&table);
+	object_trim(&table);
+	ck_assert_uint_lt(table.n, OBJECT_UNCHARGED);
+	ck_assert_uint_eq(table.users.used.n, 0);
+	nobody_end(pid);
+	teardown();
+}
+END_TEST
+
+UNIT_MAIN("object", a_user_has_a_share, deleted_file, replaced_file, gone_process, other_bounds,
 	  other_file_in_its_place, memory_files, no_regular_files, links_stay_in_the_root,
 	  one_object, copies, build_ids_of_two_files, build_ids_that_identify_nothing,
 	  memory_without_files, vdso, least_recently_used, idle_objects_go)

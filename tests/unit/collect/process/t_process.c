@@ -6,6 +6,7 @@
 #include "collect/process/object.h"
 #include "collect/process/proc_scan.h"
 #include "collect/process/process.h"
+#include "nobodies.h"
 #include "rand.h"
 #include "shell.h"
 
@@ -252,6 +253,64 @@ START_TEST(limits)
 }
 END_TEST
 
+/* One user's processes do not take the space of others' mappings. */
+START_TEST(a_user_has_a_share)
+{
+	enum { MANY = PROCESS_MAX_USER_MAPS / PROCESS_MAX_MAPS + 2 };
+	pid_t pids[MANY];
+
+	setup();
+	for (int n = 0; n < MANY; n++) {
+		pids[n] = nobody_begin();
+		if (pids[n] < 0)
+			T_SKIP("needs root");
+		add((uint32_t)pids[n], "a");
+		for (uint64_t i = 0; i < PROCESS_MAX_MAPS; i++)
+			map((uint32_t)pids[n], i << 13, (i << 13) + 0x1000, 0,
+			    i & 1 ? "[a]" : "[b]");
+	}
+	ck_assert_uint_ge(table.n_maps, PROCESS_MAX_USER_MAPS);
+	ck_assert_uint_le(table.n_maps, PROCESS_MAX_USER_MAPS + MANY * PROCESS_MANY_MAPS);
+	struct process *other = add((uint32_t)getpid(), "b");
+	for (uint64_t i = 0; i < PROCESS_MAX_MAPS; i++)
+		map((uint32_t)getpid(), i << 13, (i << 13) + 0x1000, 0, i & 1 ? "[a]" : "[b]");
+	ck_assert_uint_eq(other->image->maps.n, PROCESS_MAX_MAPS);
+	process_remove(&table, process_find(&table, (uint32_t)pids[0]));
+	struct process *last = process_find(&table, (uint32_t)pids[MANY - 1]);
+	size_t before = last->image->maps.n;
+	map((uint32_t)pids[MANY - 1], 1ull << 40, (1ull << 40) + 0x1000, 0, "[a]");
+	ck_assert_uint_eq(last->image->maps.n, before + 1);
+	for (int n = 0; n < MANY; n++)
+		nobody_end(pids[n]);
+	teardown();
+}
+END_TEST
+
+/* Images as read from /proc also count. */
+START_TEST(images_stay_within_the_limit)
+{
+	enum { MANY = PROCESS_MAX_ALL_MAPS / PROCESS_MAX_MAPS + 2 };
+	uint32_t a = 0;
+
+	setup();
+	a = object("[a]");
+	for (uint32_t n = 0; n < MANY; n++) {
+		struct process *p = add(4000000000u + n, "a");
+		struct image *image = process_new_image(&table);
+
+		for (uint64_t i = 0; i < PROCESS_MAX_MAPS; i++) {
+			struct image_map m = { i << 13, (i << 13) + 0x1000, 0, a };
+
+			image_replace(image, &m, &objects);
+		}
+		process_set_image(&table, p, image);
+	}
+	ck_assert_uint_eq(table.n_maps, PROCESS_MAX_ALL_MAPS);
+	ck_assert_uint_eq(table.refused, 2);
+	teardown();
+}
+END_TEST
+
 /* --- a model ---------------------------------------------------------------------------------- */
 
 enum { PIDS = 6, PAGES = 48, OBJECTS = 5 };
@@ -454,6 +513,7 @@ START_TEST(scan)
 }
 END_TEST
 
-UNIT_MAIN("process", overlap, unmapped_and_used_again, anonymous_pieces, exec_drops_everything,
-	  fork_copies, pid_used_again, ends, exec_by_a_thread, image_ids, limits, like_the_model,
-	  stat_lines, threads_outlive_the_leader, scan)
+UNIT_MAIN("process", a_user_has_a_share, images_stay_within_the_limit, overlap,
+	  unmapped_and_used_again, anonymous_pieces, exec_drops_everything, fork_copies,
+	  pid_used_again, ends, exec_by_a_thread, image_ids, limits, like_the_model, stat_lines,
+	  threads_outlive_the_leader, scan)

@@ -8,6 +8,7 @@
 #include "collect/process/object.h"
 #include "collect/process/proc_scan.h"
 #include "collect/process/process.h"
+#include "nobodies.h"
 #include "space_maps.h"
 #include "unit.h"
 
@@ -439,6 +440,51 @@ START_TEST(full_process_table)
 }
 END_TEST
 
-UNIT_MAIN("space", full_mapping_table, full_process_table, every_mapping_is_reported,
-	  pending_waits_have_a_process_read_once, late_files_get_tables, processes_come_and_go,
-	  stacks_sent_along_are_walked)
+static void map_file(uint32_t pid, uint32_t n)
+{
+	struct side_record r = { .kind = SIDE_MMAP,
+				 .pid = pid,
+				 .start = (1ull << 40) + n * 8192ull,
+				 .len = 4096,
+				 .maj = 8,
+				 .min = 1,
+				 .ino = n + 1,
+				 .name = "/file" };
+
+	space_seen(space, &r);
+}
+
+/* One user's files do not take the tables of others'. */
+START_TEST(a_user_has_a_share_of_tables)
+{
+	enum { MOST = SPACE_MAX_TABLES / 4, FILES = MOST + 100 };
+	uint32_t n_tables = 0, n_files = 0;
+	pid_t pid = nobody_begin();
+
+	if (pid < 0 || !setup_for(64, 4096))
+		T_SKIP("needs root, and bpf()");
+	load(getpid());
+	load((uint32_t)pid);
+	while (objects.n < OBJECT_UNCHARGED)
+		map_file(getpid(), n_files++);
+	for (uint32_t i = 0; i < FILES; i++)
+		map_file((uint32_t)pid, n_files++);
+	space_sync(space);
+	map_file(getpid(), n_files);
+	space_sync(space);
+	for (size_t i = 0; i < objects.all.n; i++) {
+		const struct object *o = objects.all.v[i];
+
+		n_tables += o && o->user && o->table;
+		if (o && o->ino == n_files + 1)
+			ck_assert_uint_ne(o->table, 0);
+	}
+	ck_assert_uint_eq(n_tables, MOST);
+	nobody_end(pid);
+	teardown();
+}
+END_TEST
+
+UNIT_MAIN("space", a_user_has_a_share_of_tables, full_mapping_table, full_process_table,
+	  every_mapping_is_reported, pending_waits_have_a_process_read_once, late_files_get_tables,
+	  processes_come_and_go, stacks_sent_along_are_walked)

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "shell.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -66,6 +67,12 @@ START_TEST(here)
 	ck_assert_int_eq(stat("/proc", &st), 0); /* it contains no program files */
 	ck_assert(device_is_far(getpid(), major(st.st_dev), minor(st.st_dev)));
 	ck_assert(device_is_far(getpid(), 0, 999999));
+	ck_assert(!device_is_near_here(0, 999999));
+	ck_assert(device_is_near_here(8, 1));
+	int memory = memfd_create("x", MFD_CLOEXEC);
+	ck_assert_int_eq(fstat(memory, &st), 0);
+	ck_assert(device_is_near_here(major(st.st_dev), minor(st.st_dev)));
+	close(memory);
 	ck_assert(!device_is_far(getpid(), 8, 1)); /* of blocks */
 }
 END_TEST
