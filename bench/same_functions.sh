@@ -8,7 +8,7 @@ pair() {
 	local both found wrong share
 	for share in 1 0.3; do
 		read -r both found wrong < <(python3 bench/same_functions.py "$cresset" "$2" "$3" "$tmp" $share)
-		row "functions found again: $1, $share of those of each ($both in both)" "≥ 98 %, ≤ 0.5 % wrong" "$found %, $wrong % wrong" \
+		row "functions found again: $1, share $share ($both in both)" "≥ 98 %, ≤ 0.5 % wrong" "$found %, $wrong % wrong" \
 			"$(met "0$found >= 98 && 0$wrong <= 0.5")"
 	done
 }

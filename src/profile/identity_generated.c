@@ -222,12 +222,20 @@ static bool has_class_address(const char *s, size_t len)
 	return c.n && memchr(s, '$', c.at);
 }
 
-/* Whether only generated code has such names. */
+static bool has_generated_class(const char *s, size_t len)
+{
+	static const char accessor[] = "Accessor";
+	if (!memchr(s, '$', len) && !memmem(s, len, accessor, strlen(accessor)))
+		return false;
+	return generated_class(s, len, 0).n || has_class_address(s, len);
+}
+
+/* Whether only generated code has such names. This is called for each native function. */
 static bool is_generated(const char *s, size_t len)
 {
 	return is_javascript(s, len) || starts(s, len, "py::") || tier_suffix(s, len) ||
-	       julia_number(s, len) || dotnet_tier(s, len) || generated_class(s, len, 0).n ||
-	       trace_number(s, len, 0).n || wasm_number(s, len, 0).n || has_class_address(s, len);
+	       julia_number(s, len) || (s[len - 1] == ']' && dotnet_tier(s, len)) ||
+	       trace_number(s, len, 0).n || wasm_number(s, len, 0).n || has_generated_class(s, len);
 }
 
 static int is_of_host(int c)
@@ -265,7 +273,7 @@ static bool is_go(const char *s, size_t len)
 	static const char shape[] = "go.shape.";
 	return has_go_path(s, len) || has_go_number(s, len) || ends(s, len, ".abi0") ||
 	       starts(s, len, "type..") || starts(s, len, "type:.") ||
-	       memmem(s, len, shape, strlen(shape));
+	       (memchr(s, '[', len) && memmem(s, len, shape, strlen(shape)));
 }
 
 enum frame_kind identity_language(enum frame_kind kind, const char *name, size_t len,
@@ -277,7 +285,7 @@ enum frame_kind identity_language(enum frame_kind kind, const char *name, size_t
 		return FRAME_GO;
 	if (ends(file, file_len, ".java"))
 		return FRAME_JAVA;
-	if (kind == FRAME_JIT)
+	if (kind == FRAME_JIT || !len)
 		return kind;
 	return is_go(name, len) ? FRAME_GO : is_generated(name, len) ? FRAME_JIT : kind;
 }

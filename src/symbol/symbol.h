@@ -153,6 +153,9 @@ int elf_build_id(int fd, uint8_t *id, size_t size);
  * large), which stripping does not change: files of one build id that differ in this are not of one
  * build. 0: unknown. */
 uint64_t elf_fingerprint(int fd);
+/* Returns a hash of the names in an ELF file's symbol table (parts of them, if they are many), or 0
+ * without a table, as in a stripped file. */
+uint64_t elf_names_fingerprint(int fd);
 
 /* Reads another note by its name and type in the same way. */
 int elf_note(int fd, const char *name, uint32_t type, void *desc, size_t size);

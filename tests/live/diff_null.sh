@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tier: live
 # A null test of cresset diff: one program recorded twice, from another directory, stripped, as PIE or not, without ASLR, in another mount and pid
-# namespace, under another name of its library. Nothing has changed, so functions are marked as often as chance marks them: at most 5 %, and
+# namespace, under another name of its library, on another day, and by perf. Nothing has changed, so functions are marked as often as chance marks them: at most 5 %, and
 # --fail-on 0 fires in at most 2.5 % of all comparisons. The same for files that are made of the recordings, in every format that is written and read.
 . tests/live/lib.sh
 needs_recording
@@ -75,4 +75,48 @@ for format in pprof folded perf-script speedscope firefox callgrind otlp chrome-
 	done
 	within "$format"
 done
+
+# --- the same on other days: stacks without times, in a store
+day() { "$cresset" -q query --data "$tmp/days" samples --from "2026-11-$1" --to "2026-11-$2" -o "$3" || not_ok "query of a day" $?; }
+compared=0 marked=0 fired=0
+for i in $(seq "$runs"); do
+	rm -rf "$tmp/days"
+	for side in old new; do
+		of_program "$tmp/$side.$i.cresset" -o "$tmp/$side.folded"
+		at=2026-11-01T10:00:00Z
+		[ $side = old ] || at=2026-11-20T22:00:00Z
+		"$cresset" -q convert "$tmp/$side.folded" --data "$tmp/days" --at $at || not_ok "$side into a store" $?
+	done
+	day 01 02 "$tmp/old.cresset"
+	day 20 21 "$tmp/new.cresset"
+	compare "$tmp/old.cresset" "$tmp/new.cresset"
+done
+within "two days of a store"
+
+# --- perf's own recordings: its file, and its text
+if command -v perf >/dev/null; then
+	perf_recorded() {
+		local program=("$tmp/$1/prog" 1)
+		case $1 in
+		aslr) program=(setarch -R "$tmp/here/prog" 1) ;;
+		container) program=(unshare -m -p -f "$tmp/here/prog" 1) ;;
+		esac
+		timeout "$most_s" perf record -q -e cpu-clock:u -F 997 -g -o "$2.data" -- "${program[@]}" >/dev/null 2>&1 || not_ok "perf record of $1" "status $?"
+		perf script -i "$2.data" >"$2.perf.txt" 2>/dev/null
+	}
+	for i in $(seq "$runs"); do
+		perf_recorded here "$tmp/perf.old.$i"
+		perf_recorded "${variants[i % ${#variants[@]}]}" "$tmp/perf.new.$i"
+	done
+	for ending in data perf.txt; do
+		compared=0 marked=0 fired=0
+		for i in $(seq "$runs"); do
+			for side in old new; do of_program "$tmp/perf.$side.$i.$ending" -o "$tmp/$side.cresset"; done
+			compare "$tmp/old.cresset" "$tmp/new.cresset"
+		done
+		within "perf: $ending"
+	done
+else
+	skip "perf's recordings" "no perf"
+fi
 finish

@@ -39,6 +39,20 @@ for i in 1 2; do burner -Wl,--build-id=0x000000000000000000000000000000000000000
 is "ids of zeros are none: the first" "$(of_comm zero1 <"$tmp/zero.folded")" "parse_request write_reply"
 is "… and the second" "$(of_comm zero2 <"$tmp/zero.folded")" "check_auth parse_request write_reply"
 is "… nothing is reported" "$(grep -c "build id" "$tmp/err")" 0
+cat >"$tmp/named.c" <<'END'
+#include "burn.h"
+__attribute__((noinline)) void NAME(volatile long *x) { for (int i = 0; i < 100000; i++) *x += i; }
+int main(void) { volatile long x = 0; for (burn_on();;) NAME(&x); }
+END
+gcc -O1 -Wl,--build-id=$id -DNAME=secret_hot -o "$tmp/named1" "$tmp/named.c"
+gcc -O1 -Wl,--build-id=$id -DNAME=asm_entry_ -o "$tmp/named2" "$tmp/named.c"
+strip -o "$tmp/named3" "$tmp/named1"
+"$cresset" record --no-progress -F 499 -o "$tmp/named.folded" -- sh -c "$tmp/named1; $tmp/named2" 2>/dev/null
+is "one build id and the same code: the names of the first" "$(of_comm named1 <"$tmp/named.folded")" "secret_hot"
+is "… and of the second" "$(of_comm named2 <"$tmp/named.folded")" "asm_entry"
+"$cresset" record --no-progress -F 499 -o "$tmp/bare.folded" -- sh -c "$tmp/named1; $tmp/named3" 2>"$tmp/err"
+is "… a stripped copy is the same file" "$(grep -c "build id" "$tmp/err")" 0
+is "… and has its names" "$(of_comm named3 <"$tmp/bare.folded")" "secret_hot"
 
 # --- a stripped library with an exported symbol of size 0, and other code behind it
 gcc -O1 -shared -fPIC -s -o "$tmp/libsizeless.so" "$given/sizeless-dynsym-lib.c" -Wl,--unresolved-symbols=ignore-all

@@ -362,6 +362,16 @@ static void set_same_as(struct object_table *t, struct object *o, struct object 
 	object_ref(t, other->id);
 }
 
+static bool may_be_one_build(const struct object *a, const struct object *b)
+{
+	if (!a->fingerprint || !b->fingerprint)
+		return true;
+	if (a->fingerprint != b->fingerprint)
+		return false;
+	return !a->names_fingerprint || !b->names_fingerprint ||
+	       a->names_fingerprint == b->names_fingerprint;
+}
+
 /* Returns the object of the same build. A file that only has its build id loses it: names and
  * unwind tables of the other one would be wrong for it. */
 static uint32_t find_same_build(struct object_table *t, struct object *o)
@@ -370,8 +380,8 @@ static uint32_t find_same_build(struct object_table *t, struct object *o)
 	const struct object *other = id == OBJECT_NONE ? NULL : t->all.v[id];
 
 	o->fingerprint = elf_fingerprint(o->fd);
-	if (!other || other == o || !other->fingerprint || !o->fingerprint ||
-	    other->fingerprint == o->fingerprint)
+	o->names_fingerprint = elf_names_fingerprint(o->fd);
+	if (!other || other == o || may_be_one_build(o, other))
 		return id;
 	free(o->has_build_id_of);
 	o->has_build_id_of = xstrdup(other->name);

@@ -74,12 +74,13 @@ struct object {
 	uint64_t ino, ino_generation; /* ino 0: no inode key; generation 0: unknown */
 	uint8_t build_id[BUILD_ID_MAX];
 	uint8_t build_id_len;
-	uint64_t fingerprint;  /* of a file with a build id (elf_fingerprint); 0: unknown */
-	char *has_build_id_of; /* name of another file with this build id, which is left out */
-	uint32_t awaited;      /* number of the request for it */
-	bool is_far;           /* on a file system that may not respond */
-	bool is_copy;          /* its descriptor is that of a copy */
-	bool opened;           /* at least once: the next two lines are valid */
+	uint64_t fingerprint;       /* of a file with a build id (elf_fingerprint); 0: unknown */
+	uint64_t names_fingerprint; /* … (elf_names_fingerprint); 0: unknown, or stripped */
+	char *has_build_id_of;      /* name of another file with this build id, which is left out */
+	uint32_t awaited;           /* number of the request for it */
+	bool is_far;                /* on a file system that may not respond */
+	bool is_copy;               /* its descriptor is that of a copy */
+	bool opened;                /* at least once: the next two lines are valid */
 	uint64_t dev, file_ino, size;
 	int64_t mtime_ns;
 	struct object *newer, *older; /* by last use, among those with a descriptor */

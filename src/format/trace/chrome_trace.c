@@ -79,12 +79,14 @@ static uint32_t trace_frame(struct sink *s, const struct buf *name)
 	return s->ops->frame(s, &f);
 }
 
-/* Whether an event sums up others of its name: clang -ftime-trace has "Total Frontend" and so on,
- * on separate tracks. */
+/* Whether an event sums up others, on a separate track: clang -ftime-trace has "Total Frontend" and
+ * so on. */
 static bool trace_is_summary(const struct trace_event *e)
 {
 	static const char total[] = "Total ";
 	size_t len = strlen(total);
+	if (e->phase == 'X' && e->is_sum)
+		return true;
 	return e->phase == 'X' && e->has_count && e->has_avg && e->name.len > len &&
 	       memcmp(e->name.data, total, len) == 0;
 }
@@ -129,7 +131,7 @@ static void trace_add_slice(struct trace_reader *t)
 	trace_note_time(t, e->ts_ns);
 	if (dur_ns > 0)
 		trace_note_time(t, sum_add(e->ts_ns, dur_ns));
-	slices_add(&t->tracks.v[track].slices, e->ts_ns, dur_ns, frame);
+	slices_add(&t->tracks.v[track].slices, e->ts_ns, dur_ns, frame, e->is_annotation);
 	t->n_slices++;
 }
 

@@ -1,6 +1,7 @@
 /* Nests slices of a thread, and cuts overlaps. If two slices overlap without one being inside
  * the other, the one that loses less is cut, so neighbours that touch by a nanosecond or a
  * microsecond stay neighbours. Slices nested too deep add their time to the deepest level. */
+#include "format/trace/chrome_trace.h"
 #include "format/trace/trace_event.h"
 
 #include "profile/sink.h"
@@ -8,13 +9,18 @@
 
 #include <stdlib.h>
 
-void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame)
+enum { SLICES_AFTER_ANNOTATIONS = 1u << 30 };
+_Static_assert((uint32_t)TRACE_MAX_EVENTS < (uint32_t)SLICES_AFTER_ANNOTATIONS,
+	       "orders are different");
+
+void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame, bool is_annotation)
 {
+	uint32_t order = s->events.n + (is_annotation ? 0 : SLICES_AFTER_ANNOTATIONS);
 	if (s->events.n) {
 		const struct slice_event *last = &s->events.v[s->events.n - 1];
 		s->unordered |= ts_ns <= last->ts_ns;
 	}
-	vec_push(&s->events, (struct slice_event){ ts_ns, dur_ns, frame, s->events.n });
+	vec_push(&s->events, (struct slice_event){ ts_ns, dur_ns, frame, order });
 }
 
 void slices_done(struct slices *s)

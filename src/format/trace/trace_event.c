@@ -68,6 +68,24 @@ static void trace_keep_dur(struct trace_event *e, const struct json_value *v)
 	e->bad_dur = !e->has_dur && v->token != JSON_NULL;
 }
 
+/* Bazel repeats the actions of its critical path on one track. PyTorch marks steps on the tracks of
+ * CPUs and GPUs. */
+static void trace_keep_category(struct trace_event *e, const struct json_value *v)
+{
+	if (v->token != JSON_STRING)
+		return;
+	e->category = hash_bytes(v->text, v->len);
+	e->is_sum |= json_is(v, "critical path component");
+	e->is_annotation = json_is(v, "user_annotation") || json_is(v, "gpu_user_annotation");
+}
+
+/* PyTorch has a process "Spans" for the times that it recorded in. */
+static void trace_keep_pid(struct trace_event *e, const struct json_value *v, struct sink *sink)
+{
+	trace_keep_id(&e->pid, v, sink);
+	e->is_sum |= v->token == JSON_STRING && json_is(v, "Spans");
+}
+
 static void trace_keep_member(struct trace_event *e, const struct json_value *key,
 			      const struct json_value *v, struct sink *sink)
 {
@@ -80,13 +98,13 @@ static void trace_keep_member(struct trace_event *e, const struct json_value *ke
 	else if (json_is(key, "tdur"))
 		e->has_tdur = v8_us(v, &e->tdur_ns);
 	else if (json_is(key, "pid"))
-		trace_keep_id(&e->pid, v, sink);
+		trace_keep_pid(e, v, sink);
 	else if (json_is(key, "tid"))
 		trace_keep_id(&e->tid, v, sink);
 	else if (json_is(key, "id"))
 		v8_id(v, &e->id);
 	else if (json_is(key, "cat"))
-		e->category = v->token == JSON_STRING ? hash_bytes(v->text, v->len) : 0;
+		trace_keep_category(e, v);
 	else if (json_is(key, "sf"))
 		v8_id(v, &e->stack_frame);
 	else if (json_is(key, "weight"))

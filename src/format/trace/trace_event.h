@@ -31,6 +31,8 @@ struct trace_event {
 	int64_t ts_ns, dur_ns, tdur_ns;
 	uint64_t id;               /* of a profile, or of asynchronous events … */
 	uint64_t category;         /* … that also have the same of these: a hash */
+	bool is_sum;               /* its category or process has sums of others only */
+	bool is_annotation;        /* outside of slices with the same time */
 	struct buf args_name;      /* args.name */
 	bool has_count, has_avg;   /* args.count, args["avg ms"] */
 	struct v8_profile profile; /* args.data.cpuProfile and the members next to it */
@@ -109,7 +111,7 @@ enum {
 struct slice_event {
 	int64_t ts_ns, dur_ns; /* dur_ns >= 0: a whole slice */
 	uint32_t frame;        /* the sink's; SLICES_NO_NAME for an end without name */
-	uint32_t order;        /* in the file */
+	uint32_t order;        /* in the file; after all annotations */
 };
 _Static_assert(sizeof(struct slice_event) == SLICES_EVENT_BYTES, "no padding");
 
@@ -118,7 +120,8 @@ struct slices { /* zeroed = empty */
 	bool unordered;
 };
 
-void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame);
+void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame,
+		bool is_annotation);
 
 /* Gives one sample per slice with self time: its stack, start and self time; `like` supplies the
  * other fields. Returns the number of samples; adds to *left. s is empty afterwards. */

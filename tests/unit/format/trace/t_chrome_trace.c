@@ -146,6 +146,20 @@ END_TEST
 	"{\"ph\":\"X\",\"pid\":1,\"tid\":" #tid ",\"name\":\"Total " name "\",\"ts\":0,\"dur\":7," \
 	"\"args\":{" args "}},"
 
+#define ON(pid, cat, name) \
+	"{\"ph\":\"X\",\"pid\":" pid ",\"tid\":9,\"cat\":\"" cat "\",\"name\":\"" name \
+	"\",\"ts\":0,\"dur\":7},"
+
+/* A step of PyTorch and the only kernel in it have the same time. */
+START_TEST(annotations_are_outside_of_slices)
+{
+	check_folded(f, "[" ON("1", "kernel", "gemm") ON("1", "gpu_user_annotation", "step") "]",
+		     NULL, "us", "step;gemm 7\n", 0);
+	check_folded(f, "[" ON("1", "user_annotation", "step") ON("1", "cpu_op", "mm") "]", NULL,
+		     "us", "step;mm 7\n", 0);
+}
+END_TEST
+
 START_TEST(summaries_are_left_out)
 {
 	check_golden("tests/golden/reported/ftime-trace-total-events.json", NULL, "us",
@@ -154,6 +168,13 @@ START_TEST(summaries_are_left_out)
 	struct profile *p =
 		read_text(f, "[" TOTAL("f", 2, "\"count\":3,\"avg ms\":1")
 				     TOTAL("g", 3, "\"avg ms\":{},\"count\":1") X("f", 0, 9) "]");
+	ck_assert_int_eq(profile_total(p, 0), 9000);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SUMMARY], 2);
+	ck_assert_int_eq(p->meta.loss_ns[LOSS_INPUT_SUMMARY], 14000);
+	profile_free(p);
+	/* The span of a recording by PyTorch, and the critical path of Bazel. */
+	p = read_text(f, "[" ON("\"Spans\"", "Trace", "PyTorch Profiler (0)")
+				 ON("1", "critical path component", "action 'a'") X("f", 0, 9) "]");
 	ck_assert_int_eq(profile_total(p, 0), 9000);
 	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SUMMARY], 2);
 	ck_assert_int_eq(p->meta.loss_ns[LOSS_INPUT_SUMMARY], 14000);
@@ -500,8 +521,9 @@ UNIT_MAIN("chrome_trace", known_files_have_known_times, threads_and_processes_re
 	  hermes_frames_have_files_and_lines, slices_nest_as_viewers_nest_them,
 	  slices_that_overlap_are_cut, slices_that_touch_are_neighbours,
 	  asynchronous_events_are_counted_with_their_time, summaries_are_left_out,
-	  durations_that_are_no_numbers_are_counted, times_are_exact, times_since_1970_are_exact,
-	  ids_may_be_names, sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
+	  annotations_are_outside_of_slices, durations_that_are_no_numbers_are_counted,
+	  times_are_exact, times_since_1970_are_exact, ids_may_be_names,
+	  sampled_profiles_travel_in_pieces, order_in_the_file_does_not_matter,
 	  files_may_be_cut_anywhere, deep_slices_and_strange_ends_cost_little,
 	  nothing_to_read_is_an_error, marks_of_no_length_are_ignored, detected_by_content,
 	  lone_ends_of_uftrace_are_left_out)
