@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "collect/collect.h"
 #include "collect/host/host_metrics.h"
+#include "collect/host/host_sources.h"
 #include "collect/kernel/gpu_stats.h"
 #include "collect/kernel/missing.h"
 #include "profile/copy.h"
@@ -252,6 +253,8 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 	interval.workers = &stats.workers;
 	interval.reads = &stats.reads;
 	interval.kernel_ring_bytes = stats.ring_bytes;
+	const struct host_cut_stacks cut = { stats.ends, stats.raw_no_room, stats.raw_no_time };
+	interval.cut_stacks = &cut;
 	interval.wait_share = stats.wait_hook ? stats.wait_share : 0;
 	interval.kernel_map_bytes = stats.kernel_map_bytes > stats.ring_bytes
 					    ? stats.kernel_map_bytes - stats.ring_bytes

@@ -266,7 +266,7 @@ int collect_start(struct collector *c, struct err *err)
 
 	if (all)
 		resolve_snapshot(c->resolver);
-	resolve_sync(c->resolver);
+	resolve_send(c->resolver);
 	c->started_ns = clock_mono_ns();
 	int rc = sampler_start(c->sampler, err);
 	if (rc)

@@ -19,7 +19,8 @@ message() {
 		points = b"".join(point(age, ("host", host), ("feature", feature), ("why", "the kernel of %s has no %s" % (host, feature)))
 		    for host, feature, age in zip(args[0::3], args[1::3], args[2::3]))
 		sys.stdout.buffer.write(field(1, field(2, metric("cresset_missing", points) + metric("other", point(1, ("host", "db"))) +
-		    metric("cresset_kernel_memory", point(2, ("host", "db"), ("kind", "maps")) + point(2, ("host", "db"), ("kind", "rings"))))))
+		    metric("cresset_kernel_memory", point(2, ("host", "db"), ("kind", "maps")) + point(2, ("host", "db"), ("kind", "rings"))) +
+		    metric("cresset_truncated", point(2, ("host", "db"), ("reason", "stack not sent"))))))
 	EOF
 }
 missing() { get api/v1/status | jq -c .missing; }
@@ -34,6 +35,7 @@ is "nothing is known of a new store" "$(missing)" '[]'
 is "hosts report their missing features" "$(send db waits 1 web waits 2 web Python 2)" 200
 is "it is there, by host and feature" "$(missing)" '[{"host":"db","feature":"waits","why":"the kernel of db has no waits"},{"host":"web","feature":"Python","why":"the kernel of web has no Python"},{"host":"web","feature":"waits","why":"the kernel of web has no waits"}]'
 is "so is what their collectors have of the kernel's memory" "$(get api/v1/status | jq -c .kernel_memory)" '[{"host":"db","kind":"maps","bytes":4096},{"host":"db","kind":"rings","bytes":4096}]'
+is "so are stacks that end early, by reason" "$(get api/v1/status | jq -c .truncated)" '[{"host":"db","reason":"stack not sent","samples":4096}]'
 stop
 serve --data "$tmp/other"
 is "one that was mended ten minutes ago …" "$(send old waits 600)" 200
@@ -41,5 +43,6 @@ is "… is there no more" "$(missing)" '[]'
 stop
 serve tests/golden/folded/recursion.txt
 is "a file has no missing features" "$(missing)" '[]'
+is "… and no stacks that end early" "$(get api/v1/status | jq -c .truncated)" '[]'
 is "… and nothing of the kernel's memory" "$(get api/v1/status | jq -c .kernel_memory)" '[]'
 finish

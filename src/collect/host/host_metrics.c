@@ -35,6 +35,7 @@ struct host_metrics {
 	struct host_processes processes;
 	struct host_device_facts facts;
 	struct host_losses losses;
+	struct host_stacks stacks;
 	struct host_gpu_time gpu_time;
 	struct gpu_watch *gpus; /* NULL: the thread could not be started */
 	struct gpu_machine gpu_machine;
@@ -268,6 +269,8 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 		host_losses_put(&h->losses, i->lost, i->start_wall_ns, &w);
 	if (i->workers)
 		host_workers_put(i->workers, i->reads, &w);
+	if (i->cut_stacks)
+		host_stacks_put(&h->stacks, i->cut_stacks, i->start_wall_ns, &w);
 	put_missing(i, &w);
 	put_kernel_memory(i, &w);
 	put_wait_share(i, &w);

@@ -23,6 +23,7 @@ struct helper_stats;
 struct proc_reader_stats;
 struct host_metrics;
 
+struct host_cut_stacks;
 struct host_gpu_attach;
 struct host_interval {
 	int64_t start_wall_ns, duration_ns;
@@ -43,6 +44,7 @@ struct host_interval {
 	/* Share of time in which switches are recorded (collect/kernel/switch_windows.h); 0: waits
 	 * are not recorded. */
 	double wait_share;
+	const struct host_cut_stacks *cut_stacks; /* NULL: unknown */
 };
 
 /* Every series has the host label and the fixed labels of these options, which stay the caller's.

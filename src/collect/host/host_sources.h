@@ -4,6 +4,7 @@
 #define CRESSET_COLLECT_HOST_HOST_SOURCES_H
 
 #include "base/vec.h"
+#include "bpf/event.h"
 #include "profile/sink.h"
 
 #include <stdbool.h>
@@ -177,6 +178,24 @@ struct host_losses {
 };
 /* lost: since the collector started. */
 void host_losses_put(struct host_losses *h, const uint64_t lost[LOSS_REASONS], int64_t start_ns,
+		     struct host_points *w);
+
+/* Stacks that end early, so that a store knows their share for each host.
+ *
+ *     cresset_truncated{reason}        counter; samples; reasons as in `[truncated: …]`
+ *     cresset_copies_refused{reason}   counter; samples without a copy of their stack for the
+ *                                      walk in user space: ring full, or CPU time of copying
+ *
+ * Reasons appear as above. Stacks inside exec and exit are not truncated. */
+struct host_stacks {
+	bool was_put[WALK_ENDS], refused_was_put[2];
+};
+/* Since the collector started. */
+struct host_cut_stacks {
+	const uint64_t *ends; /* by enum walk_end */
+	uint64_t no_room, no_time;
+};
+void host_stacks_put(struct host_stacks *h, const struct host_cut_stacks *n, int64_t start_ns,
 		     struct host_points *w);
 
 /* --- host_workers.c --------------------------------------------------------------------------- */

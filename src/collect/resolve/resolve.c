@@ -275,6 +275,12 @@ void resolve_sync(struct resolver *r)
 		space_sync(r->space);
 }
 
+void resolve_send(struct resolver *r)
+{
+	if (r->space)
+		space_send(r->space);
+}
+
 int resolve_fd(const struct resolver *r)
 {
 	return r->space ? space_fd(r->space) : -1;

@@ -117,6 +117,8 @@ void resolve_missed(struct resolver *r, const struct event_raw *raw);
 /* Passes everything seen since the last call to the walker; call it after reading, and when the
  * descriptor (-1: none) is readable. */
 void resolve_sync(struct resolver *r);
+/* The same without unwind tables, which takes less time. */
+void resolve_send(struct resolver *r);
 int resolve_fd(const struct resolver *r);
 /* Returns when it wants to be called again; UINT64_MAX: never. */
 uint64_t resolve_sync_ns(const struct resolver *r);

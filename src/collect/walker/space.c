@@ -579,7 +579,7 @@ static void sweep(struct space *s)
 		try_again(s);
 }
 
-void space_sync(struct space *s)
+void space_send(struct space *s)
 {
 	for (size_t i = 0; i < s->changed.n; i++) {
 		struct process *p = process_find(&s->live, s->changed.v[i]);
@@ -588,6 +588,11 @@ void space_sync(struct space *s)
 			send_process(s, p);
 	}
 	vec_clear(&s->changed);
+}
+
+void space_sync(struct space *s)
+{
+	space_send(s);
 	want_arrived(s);
 	look_at_waiting(s);
 	table_store_poll(s->tables);

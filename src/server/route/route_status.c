@@ -134,6 +134,27 @@ static void missing_json(struct query_params *a, struct json *j)
 		query_metric_done(&m);
 }
 
+/* Samples with incomplete stacks, since each collector started. */
+static void truncated_json(struct query_params *a, struct json *j)
+{
+	static const char *const by[2] = { "reason", NULL };
+	struct query_metric m = { 0 };
+	bool is_known = ask_hosts(a, "cresset_truncated{}", by, &m) == 0;
+	json_key(j, "truncated");
+	json_arr(j);
+	for (uint32_t i = 0; is_known && i < m.n_shown; i++) {
+		const char **names = &m.names[(size_t)m.order[i] * m.n_by];
+		json_obj(j);
+		json_key_str(j, "host", names[0]);
+		json_key_str(j, "reason", names[1]);
+		json_key_u64(j, "samples", (uint64_t)last_of(&m, m.order[i]));
+		json_end(j);
+	}
+	json_end(j);
+	if (is_known)
+		query_metric_done(&m);
+}
+
 static void kernel_memory_json(struct query_params *a, struct json *j)
 {
 	static const char *const by[2] = { "kind", NULL };
@@ -229,6 +250,7 @@ void handle_status(struct request *r)
 	data_json(&a, &j);
 	kept_json(r->tenant, &j);
 	missing_json(&a, &j);
+	truncated_json(&a, &j);
 	kernel_memory_json(&a, &j);
 	limits_json(s, &j);
 	refused_json(s, &j);

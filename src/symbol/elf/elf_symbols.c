@@ -2,6 +2,8 @@
 #include "symbol/elf/elf_symbols.h"
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "base/radix.h"
 #include "base/search.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_layout.h"
@@ -257,6 +259,9 @@ long elf_symbols_add_table(struct elf_symbols *s, const struct elf_file *f,
 
 /* --- one name per address --------------------------------------------------------------------- */
 
+/* Above it, memory matters more than time. */
+enum { SORTED_BY_RADIX_MAX = 256 << 10 };
+
 static int symbol_rank(const struct elf_symbol *s)
 {
 	return (s->plt ? 0 : 8) + s->binding * 2 + !s->label;
@@ -366,11 +371,46 @@ static void symbols_close_ends(struct elf_symbols *s, const struct elf_layout *l
 	}
 }
 
+/* Sorts all symbols by address alone: three times as fast as by comparing them. */
+static void sort_by_address(struct elf_symbols *s)
+{
+	size_t n = s->v.n;
+	struct radix_key *room = xreallocarray(NULL, 2 * n, sizeof *room);
+	struct elf_symbol *sorted = xreallocarray(NULL, n, sizeof *sorted);
+	for (size_t i = 0; i < n; i++)
+		room[i] = (struct radix_key){ s->v.v[i].addr, i };
+	const struct radix_key *keys = radix_sort(room, n);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = s->v.v[keys[i].row];
+	free(room);
+	free(s->v.v);
+	s->v.v = sorted;
+	s->v.cap = n;
+}
+
+/* The fast way takes three times as much memory, which is only spent on files of usual size. */
+static void symbols_sort(struct elf_symbols *s)
+{
+	struct elf_symbol *v = s->v.v;
+	if (s->v.n > SORTED_BY_RADIX_MAX) {
+		qsort(v, s->v.n, sizeof *v, symbol_compare);
+		return;
+	}
+	sort_by_address(s);
+	v = s->v.v;
+	for (size_t i = 0, next; i < s->v.n; i = next) {
+		for (next = i + 1; next < s->v.n && v[next].addr == v[i].addr;)
+			next++;
+		if (next - i > 1)
+			qsort(v + i, next - i, sizeof *v, symbol_compare);
+	}
+}
+
 void elf_symbols_finish(struct elf_symbols *s, const struct elf_layout *layout)
 {
 	if (s->v.n == 0)
 		return;
-	qsort(s->v.v, s->v.n, sizeof *s->v.v, symbol_compare);
+	symbols_sort(s);
 	symbols_unique(s);
 	symbols_drop_inner_labels(s);
 	symbols_close_ends(s, layout);

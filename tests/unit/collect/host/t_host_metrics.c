@@ -353,6 +353,32 @@ START_TEST(losses_of_the_collector)
 }
 END_TEST
 
+/* Stacks inside exec and exit are whole. */
+START_TEST(stacks_that_end_early)
+{
+	struct host_points w;
+	struct host_stacks h = { 0 };
+	uint64_t ends[WALK_ENDS] = { [WALK_NOT_LOADED] = 7, [WALK_EXEC] = 90, [WALK_EXIT] = 80 };
+	struct host_cut_stacks cut = { .ends = ends };
+
+	host_points_init(&w, "db7");
+	w.time_ns = 20;
+	host_stacks_put(&h, &cut, 10, &w);
+	puts_these(&w, "cresset_truncated{unwind table not loaded,db7} 0 @10\n"
+		       "cresset_truncated{unwind table not loaded,db7} 7 @20\n");
+	ends[WALK_CUT] = 2;
+	cut.no_time = 3;
+	w.time_ns = 30;
+	host_stacks_put(&h, &cut, 20, &w);
+	puts_these(&w, "cresset_truncated{unwind table not loaded,db7} 7 @30\n"
+		       "cresset_truncated{stack not sent,db7} 0 @20\n"
+		       "cresset_truncated{stack not sent,db7} 2 @30\n"
+		       "cresset_copies_refused{CPU time,db7} 0 @20\n"
+		       "cresset_copies_refused{CPU time,db7} 3 @30\n");
+	host_points_done(&w);
+}
+END_TEST
+
 /* The part of GPU time that is seen: absent without GPUs; shares are of the interval, not of all time. */
 START_TEST(gpu_time_of_the_collector)
 {
@@ -422,6 +448,7 @@ START_TEST(unrecorded_values)
 	ck_assert_uint_eq(strtab_find(&p->strings, "cresset_missing"), UINT32_MAX);
 	ck_assert_uint_eq(strtab_find(&p->strings, "cresset_kernel_memory"), UINT32_MAX);
 	ck_assert_uint_eq(strtab_find(&p->strings, "cresset_wait_coverage"), UINT32_MAX);
+	ck_assert_uint_eq(strtab_find(&p->strings, "cresset_truncated"), UINT32_MAX);
 	otlp_metrics_done(&m);
 	buf_clear(&b);
 	m = (struct otlp_metrics){ 0 };
@@ -482,4 +509,5 @@ END_TEST
 UNIT_MAIN("host_metrics", cpu_time_by_mode_and_core, decreases_by_a_few_ticks_are_ignored,
 	  odd_lines_of_cpus_are_passed_over, waits_for_a_cpu, load_and_run_queue, memory_in_parts,
 	  pressure, disks, networks, devices_are_bounded, cut_and_damaged_files,
-	  losses_of_the_collector, gpu_time_of_the_collector, unrecorded_values, this_host)
+	  losses_of_the_collector, stacks_that_end_early, gpu_time_of_the_collector,
+	  unrecorded_values, this_host)

@@ -14,6 +14,7 @@
 
 #include <execinfo.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -485,6 +486,37 @@ START_TEST(a_user_has_a_share_of_tables)
 }
 END_TEST
 
-UNIT_MAIN("space", a_user_has_a_share_of_tables, full_mapping_table, full_process_table,
-	  every_mapping_is_reported, pending_waits_have_a_process_read_once, late_files_get_tables,
-	  processes_come_and_go, stacks_sent_along_are_walked)
+static uint32_t table_state(uint32_t table)
+{
+	struct space_table t;
+
+	ck_assert_int_eq(bpf_map_lookup_elem(maps.tables, &table, &t), 0);
+	return t.state;
+}
+
+/* Tables that are built do not delay the changes. */
+START_TEST(changes_are_sent_without_tables)
+{
+	struct space_mapping got;
+	uint64_t here = (uintptr_t)table_state;
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	space_expect(space, getpid());
+	space_send(space);
+	ck_assert(in_kernel(getpid(), here, &got));
+	ck_assert_uint_ne(got.table, 0);
+	struct pollfd built = { .fd = space_fd(space), .events = POLLIN };
+	ck_assert_int_eq(poll(&built, 1, 30000), 1);
+	space_send(space);
+	ck_assert_uint_eq(table_state(got.table), TABLE_WANTED);
+	settle();
+	ck_assert_uint_eq(table_state(got.table), TABLE_READY);
+	teardown();
+}
+END_TEST
+
+UNIT_MAIN("space", a_user_has_a_share_of_tables, changes_are_sent_without_tables,
+	  full_mapping_table, full_process_table, every_mapping_is_reported,
+	  pending_waits_have_a_process_read_once, late_files_get_tables, processes_come_and_go,
+	  stacks_sent_along_are_walked)
