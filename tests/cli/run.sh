@@ -78,6 +78,12 @@ run cli own --repeat 3
 is "each run has files of its own" "$status" 0
 holds "runs are counted, with their times" grep -Eq '^cli_own +3 +0 +[0-9.]+ +[0-9.]+$' "$tmp/out"
 holds "… all of them" grep -q '^0 of 3 runs failed' "$tmp/out"
+a_test second test '' <<<'echo x >>"$OLD/times"; n=$(wc -l <"$OLD/times"); echo "this is run $n" >&2; [ "$n" = 2 ] && echo "not ok 1 - x" || echo "ok 1 - x"; echo "1..1"'
+OLD=$project run cli second --repeat 3
+is "one of several runs fails" "$status $(grep -c '^1 of 3 runs failed' "$tmp/out")" "1 1"
+holds "… which the table says, with the log of that run" grep -Eq '^cli_second +3 +1 +[0-9.]+ +[0-9.]+ build/tap/cli_second.run2.log$' "$tmp/out"
+is "… that the next one does not replace" "$(cat "$project/build/tap/cli_second.run2.log" "$project/build/tap/cli_second.log")" $'this is run 2\nthis is run 3'
+rm "$project/tests/cli/second.sh"
 
 a_test memory test '# run: in memory' <<<'df --output=fstype "${TMPDIR:-/tmp}" | tail -n 1 >"$OLD/fs"; touch "${TMPDIR:-/tmp}/file"; echo "ok 1 - x"; echo "1..1"'
 OLD=$project run cli memory
@@ -90,13 +96,14 @@ is "… and goes with the test" "$(grep -c cresset-tests /proc/mounts)" 0
 rm "$project/tests/cli/memory.sh"
 
 a_test waiting test '' <<<'echo $$ >"$OLD/waiting"; sleep 1000'
-(cd "$project" && OLD=$project BUILD=build exec tests/run cli waiting >/dev/null 2>&1) &
+(cd "$project" && OLD=$project BUILD=build exec tests/run cli waiting --repeat 2 >"$tmp/out" 2>&1) &
 runner=$!
 pids+=("$runner")
 for _ in $(seq 1200); do [ -s "$project/waiting" ] && break; sleep 0.05; done
 kill -INT "$runner"
 wait "$runner"
 is "interrupted, it ends with 130" $? 130
+holds "… after the table of its runs" grep -q '^--- 1 runs$' "$tmp/out"
 is "… and its test, too" "$(kill -0 "$(cat "$project/waiting")" 2>&1 | grep -c 'No such process')" 1
 
 rm "$project/tests/cli/waiting.sh"
