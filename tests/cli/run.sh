@@ -13,15 +13,29 @@ cp "$BUILD/tools/tapsum" "$project/build/tools/"
 a_test() { # NAME TIER HEAD-LINE; its commands on standard input
 	{ printf '#!/usr/bin/env bash\n# tier: %s\n%s\n' "$2" "$3"; cat; } >"$project/tests/cli/$1.sh"
 }
+export CRESSET_SLOW=${CRESSET_SLOW:-1} # each of the runners below would measure it again
 inside=() # a command before it
 run() { # ARG…: sets status; what it prints is in $tmp/out
-	(cd "$project" && env -u CRESSET_SLOW BUILD=build "${inside[@]}" tests/run "$@") >"$tmp/out" 2>"$tmp/err"
+	(cd "$project" && BUILD=build "${inside[@]}" tests/run "$@") >"$tmp/out" 2>"$tmp/err"
 	status=$?
 }
+# Not in a chroot whose root is no mount point: mounts would spread.
+has_mounts() { awk '$5 == "/" { found = 1 } END { exit !found }' /proc/self/mountinfo; }
 last() { tail -n 1 "$tmp/out"; }
 
 a_test good test '' <<<'echo "ok 1 - fine"; echo "1..1"'
 a_test other live '' <<<'echo "ok 1 - of another tier"; echo "1..1"'
+a_test speed live '' <<<'echo "speed $CRESSET_SLOW" >"$OLD/speed"; echo "ok 1 - x"; echo "1..1"'
+OLD=$project run cli speed
+is "the speed of the machine is what it is told" "$(cat "$project/speed")" "speed $(printf %.1f "$CRESSET_SLOW")"
+inside=(env -u CRESSET_SLOW)
+OLD=$project run cli speed
+holds "… or what it measures, 1 to 20 times slower than a quiet one" awk '{ exit !($2 >= 1 && $2 <= 20) }' "$project/speed"
+inside=(env CRESSET_SLOW=7)
+OLD=$project run cli speed
+is "… which is what tests have for their limits" "$(cat "$project/speed")" "speed 7.0"
+inside=()
+rm "$project/tests/cli/speed.sh"
 run test
 is "a tier passes" "$status $(last)" "0 1 passed, 0 failed, 0 skipped"
 holds "… with the files done, the failures and the time left in each line" grep -Eq '^ok .*cli_good .* \[1/1, 0 failed, .* left\]$' "$tmp/out"
@@ -64,15 +78,32 @@ run cli own --repeat 3
 is "each run has files of its own" "$status" 0
 holds "runs are counted, with their times" grep -Eq '^cli_own +3 +0 +[0-9.]+ +[0-9.]+$' "$tmp/out"
 holds "… all of them" grep -q '^0 of 3 runs failed' "$tmp/out"
+a_test second test '' <<<'echo x >>"$OLD/times"; n=$(wc -l <"$OLD/times"); echo "this is run $n" >&2; [ "$n" = 2 ] && echo "not ok 1 - x" || echo "ok 1 - x"; echo "1..1"'
+OLD=$project run cli second --repeat 3
+is "one of several runs fails" "$status $(grep -c '^1 of 3 runs failed' "$tmp/out")" "1 1"
+holds "… which the table says, with the log of that run" grep -Eq '^cli_second +3 +1 +[0-9.]+ +[0-9.]+ build/tap/cli_second.run2.log$' "$tmp/out"
+is "… that the next one does not replace" "$(cat "$project/build/tap/cli_second.run2.log" "$project/build/tap/cli_second.log")" $'this is run 2\nthis is run 3'
+rm "$project/tests/cli/second.sh"
+
+a_test memory test '# run: in memory' <<<'df --output=fstype "${TMPDIR:-/tmp}" | tail -n 1 >"$OLD/fs"; touch "${TMPDIR:-/tmp}/file"; echo "ok 1 - x"; echo "1..1"'
+OLD=$project run cli memory
+if [ "$(id -u)" = 0 ] && has_mounts; then
+	is "a test's directory may be in memory" "$status $(cat "$project/fs")" "0 tmpfs"
+else
+	is "a directory in memory needs root: it is elsewhere" "$status" 0
+fi
+is "… and goes with the test" "$(grep -c cresset-tests /proc/mounts)" 0
+rm "$project/tests/cli/memory.sh"
 
 a_test waiting test '' <<<'echo $$ >"$OLD/waiting"; sleep 1000'
-(cd "$project" && OLD=$project BUILD=build exec tests/run cli waiting >/dev/null 2>&1) &
+(cd "$project" && OLD=$project BUILD=build exec tests/run cli waiting --repeat 2 >"$tmp/out" 2>&1) &
 runner=$!
 pids+=("$runner")
 for _ in $(seq 1200); do [ -s "$project/waiting" ] && break; sleep 0.05; done
 kill -INT "$runner"
 wait "$runner"
 is "interrupted, it ends with 130" $? 130
+holds "… after the table of its runs" grep -q '^--- 1 runs$' "$tmp/out"
 is "… and its test, too" "$(kill -0 "$(cat "$project/waiting")" 2>&1 | grep -c 'No such process')" 1
 
 rm "$project/tests/cli/waiting.sh"
@@ -121,7 +152,8 @@ inside=()
 
 mkdir -p "$project/tests/web" "$tmp/path"
 printf '// tier: test\n' >"$project/tests/web/page.test.js"
-for program in env python3; do ln -s "$(command -v $program)" "$tmp/path/$program"; done
+ln -s "$(command -v env)" "$tmp/path/env"
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$tmp/path/python3" # the program itself, where what PATH has is a script
 inside=(env PATH="$tmp/path")
 run web page
 holds "no Node: skipped, with the reason" grep -q '^web_page: skipped all (no node or no tests/web/node_modules' "$tmp/out"

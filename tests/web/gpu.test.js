@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* What ran on GPUs, on the Timeline in a real browser and in report.html: lanes of streams, who asked for what ran, why
  * a GPU was idle. Of known truth: tests/fixture/gpu.c, and readings of gpu_store.c and host.c. */
 'use strict';

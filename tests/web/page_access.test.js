@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* The page for everybody: by keyboard, for screen readers, in a narrow window, dark and light; with names that mean
  * harm; on what was really recorded. */
 'use strict';

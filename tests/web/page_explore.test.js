@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* Explore, on a recording of known sums (tests/fixture/waits.c): what is shown is what the API says. */
 'use strict';
 const assert = require('node:assert');

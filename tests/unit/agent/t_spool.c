@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 /* The spool: batches stay until they are acknowledged, once, in order, with their numbers; limits; damage. */
 #include "rand.h"
 #include "spool_place.h"

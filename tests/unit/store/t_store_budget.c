@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 /* A store stays within its limits on disk, memory and days. */
 #include "ingest_world.h"
 

@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 /* A clock that is set, ahead or back, by years, for a moment or permanently: nothing is deleted, and nothing that is taken is left out. */
 #include "ingest_world.h"
 

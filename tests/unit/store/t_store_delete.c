@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 /* Rows of deleted series are gone: from answers, tables, free pages and journals; those of others are all there. Whenever the process ends, the
  * deletion is finished when the store is opened again. */
 #include "profile/frame.h"

@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 /* Batches in the inbox refer to dictionaries that grow, from senders that keep their profiles and from others: whenever the process ends, and
  * whatever is damaged, a row's meaning stays true, or the row is counted as lost. */
 #include "random_profile.h"

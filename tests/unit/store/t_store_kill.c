@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 // tier: full CRESSET_KILL_RUNS=200
 /* kill -9 while a store takes batches, makes blocks of them and removes old days: nothing that was acknowledged is lost, and nothing is there twice:
  * rows, points of metrics, exact samples of the last hours. CRESSET_KILL_RUNS: how often (20). */

@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 // tier: full CRESSET_MONTH_DAYS=120
 /* A store that is fed for a month with containers that come and go stays within its budgets, and its catalog and names do not grow. What it still has
  * is what it was given, whatever numbers series had before. CRESSET_MONTH_DAYS: how many days (34). */

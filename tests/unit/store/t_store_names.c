@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 /* Names of batches, however the previous process ended: what was acknowledged with a name, or later with a better one, shows it. */
 #include "unit.h"
 

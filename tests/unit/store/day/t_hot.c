@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 /* The hot tier compared with a list of what the store was given: every sample of its hours is there exactly once, unchanged, and windows answer for
  * all other hours; after crashes, damage, retention, pins and on a short disk. */
 #include "rand.h"

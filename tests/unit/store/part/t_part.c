@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 #include "part_world.h"
 #include "unit.h"
 
