@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# tests/cli/lib_page.sh: what is in a page in one file (src/format/html/container.h).
+# tests/cli/lib_page.sh: the contents of a page in one file (src/format/html/container.h).
 #
 #     part PAGE ID             the bytes of one of its packed parts
 #     header PAGE              the container's header

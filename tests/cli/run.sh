@@ -19,7 +19,7 @@ run() { # ARG…: sets status; what it prints is in $tmp/out
 	(cd "$project" && BUILD=build "${inside[@]}" tests/run "$@") >"$tmp/out" 2>"$tmp/err"
 	status=$?
 }
-# Not in a chroot whose root is no mount point: mounts would spread.
+# Not in a chroot without a mount at its root: mounts would spread.
 has_mounts() { awk '$5 == "/" { found = 1 } END { exit !found }' /proc/self/mountinfo; }
 last() { tail -n 1 "$tmp/out"; }
 
@@ -27,10 +27,10 @@ a_test good test '' <<<'echo "ok 1 - fine"; echo "1..1"'
 a_test other live '' <<<'echo "ok 1 - of another tier"; echo "1..1"'
 a_test speed live '' <<<'echo "speed $CRESSET_SLOW" >"$OLD/speed"; echo "ok 1 - x"; echo "1..1"'
 OLD=$project run cli speed
-is "the speed of the machine is what it is told" "$(cat "$project/speed")" "speed $(printf %.1f "$CRESSET_SLOW")"
+is "CRESSET_SLOW sets the machine's speed" "$(cat "$project/speed")" "speed $(printf %.1f "$CRESSET_SLOW")"
 inside=(env -u CRESSET_SLOW)
 OLD=$project run cli speed
-holds "… or what it measures, 1 to 20 times slower than a quiet one" awk '{ exit !($2 >= 1 && $2 <= 20) }' "$project/speed"
+holds "… without it the speed is measured: 1 to 20 times slower than a quiet machine" awk '{ exit !($2 >= 1 && $2 <= 20) }' "$project/speed"
 inside=(env CRESSET_SLOW=7)
 OLD=$project run cli speed
 is "… which is what tests have for their limits" "$(cat "$project/speed")" "speed 7.0"
@@ -81,7 +81,7 @@ holds "… all of them" grep -q '^0 of 3 runs failed' "$tmp/out"
 a_test second test '' <<<'echo x >>"$OLD/times"; n=$(wc -l <"$OLD/times"); echo "this is run $n" >&2; [ "$n" = 2 ] && echo "not ok 1 - x" || echo "ok 1 - x"; echo "1..1"'
 OLD=$project run cli second --repeat 3
 is "one of several runs fails" "$status $(grep -c '^1 of 3 runs failed' "$tmp/out")" "1 1"
-holds "… which the table says, with the log of that run" grep -Eq '^cli_second +3 +1 +[0-9.]+ +[0-9.]+ build/tap/cli_second.run2.log$' "$tmp/out"
+holds "… which the table lists, with the log of that run" grep -Eq '^cli_second +3 +1 +[0-9.]+ +[0-9.]+ build/tap/cli_second.run2.log$' "$tmp/out"
 is "… that the next one does not replace" "$(cat "$project/build/tap/cli_second.run2.log" "$project/build/tap/cli_second.log")" $'this is run 2\nthis is run 3'
 rm "$project/tests/cli/second.sh"
 

@@ -15,7 +15,7 @@ __attribute__((noinline)) void nap(void) { struct timespec t = { 0, 20000000 }; 
 int main(void) { for (int i = 0; i < 60; i++) { heavy(); nap(); } return 0; }
 END
 for how in "" -static; do
-	# shellcheck disable=SC2086 # empty is no option
+	# shellcheck disable=SC2086 # empty: without an option
 	musl-gcc -O1 $how "$tmp/m.c" -o "$tmp/m$how" || { not_ok "musl-gcc $how" ""; continue; }
 	"$cresset" -q record -e cpu,off-cpu -F 199 -o "$tmp/out.cresset" -- "$tmp/m$how" 2>"$tmp/log"
 	"$cresset" -q convert "$tmp/out.cresset" --type cpu -o "$tmp/cpu.folded"

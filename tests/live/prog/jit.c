@@ -1,4 +1,4 @@
-/* jit CPU_SECONDS [NAME]: makes a function at run time, tells its name in /tmp/perf-PID.map, and calls it again and again from
+/* jit CPU_SECONDS [NAME]: makes a function at run time, writes its name to /tmp/perf-PID.map, and calls it again and again from
  * jit_caller. The code keeps a frame pointer: push rbp; mov rbp,rsp; mov ecx,imm; loop: dec ecx; jnz loop; pop rbp; ret. */
 // build: -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls
 #include <stdio.h>
