@@ -33,7 +33,8 @@ bool identity_name(enum frame_kind kind, const char *s, size_t len, struct buf *
 bool identity_code(const char *s, size_t len, struct buf *out);
 /* A binary's path: its base name without version and " (deleted)". */
 bool identity_binary(const char *s, size_t len, struct buf *out);
-/* A source file's path: its directories without versions. The file's own name is retained. */
+/* A source file's path: its directories without versions. The file's own name is retained, except
+ * the hash in a bundle of JavaScript. */
 bool identity_file(const char *s, size_t len, struct buf *out);
 
 /* Returns the major version of a Go package in a function's name ("v2" of

@@ -141,6 +141,19 @@ bool identity_binary(const char *s, size_t len, struct buf *out)
 
 /* --- source files --- */
 
+/* ".3f2a1b9c" of "main.3f2a1b9c.js": bundlers write a hash of the content into the name. */
+static struct cut bundle_hash(const char *s, size_t len)
+{
+	enum { LEAST = 8 };
+	const char *dot = memrchr(s, '.', len);
+	size_t end = dot ? (size_t)(dot - s) : 0, n = run_before(s, end, isxdigit);
+	bool is_script = ends(s, len, ".js") || ends(s, len, ".mjs") || ends(s, len, ".cjs");
+	if (!is_script || n < LEAST || n + 1 >= end || !strchr(".-_", s[end - n - 1]) ||
+	    run(s + end - n, n, isdigit) == n || run(s + end - n, n, isalpha) == n)
+		return no_cut;
+	return (struct cut){ end - n - 1, n + 1 };
+}
+
 bool identity_file(const char *s, size_t len, struct buf *out)
 {
 	const char *slash = memrchr(s, '/', len);
@@ -156,9 +169,13 @@ bool identity_file(const char *s, size_t len, struct buf *out)
 			from++;
 		}
 	}
-	if (any)
-		buf_add(out, s + dir, len - dir);
-	else
+	struct cut hash = bundle_hash(s + dir, len - dir);
+	if (!any && !hash.n) {
 		out->len = start;
-	return any;
+		return false;
+	}
+	hash.at = hash.n ? hash.at : len - dir;
+	buf_add(out, s + dir, hash.at);
+	buf_add(out, s + dir + hash.at + hash.n, len - dir - hash.at - hash.n);
+	return true;
 }
