@@ -4,13 +4,18 @@
 #include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "symbol/symbol.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -42,21 +47,6 @@ struct table_key {
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_len;
 };
-
-void table_cache_open(struct table_cache *c, const char *root)
-{
-	*c = (struct table_cache){ .dir = root ? cache_dir_open(root, "tables", NULL) : -1 };
-}
-
-void table_cache_close(struct table_cache *c)
-{
-	if (c->dir < 0)
-		return;
-	if (c->untrimmed_bytes)
-		cache_dir_trim(c->dir, TABLE_CACHE_MAX_BYTES);
-	close(c->dir);
-	c->dir = -1;
-}
 
 /* --- files ------------------------------------------------------------------------------------ */
 
@@ -234,31 +224,164 @@ static struct table_file_header header_of(const struct table_key *k, const struc
 	return h;
 }
 
+/* --- the thread that saves -------------------------------------------------------------------- */
+
+struct unsaved {
+	struct table_key key;
+	struct unwind_table table;
+};
+struct table_saver {
+	int dir;
+	uint64_t untrimmed_bytes; /* saved since the last look at the size of all */
+	pthread_t thread;
+	pthread_mutex_t lock; /* protects all below */
+	pthread_cond_t wake, idle;
+	VEC(struct unsaved) queue;
+	uint64_t bytes; /* of all unsaved tables */
+	uint64_t saved;
+	bool stop;
+};
+
 /* A full disk is not an error: the table is not saved. */
-static void save(struct table_cache *c, const struct table_key *k, const struct unwind_table *t)
+static bool save(struct table_saver *s, const struct table_key *k, const struct unwind_table *t)
 {
 	struct table_file_header h = header_of(k, t);
 	struct cache_file f;
 	char suffix[SUFFIX_BYTES];
 
 	file_suffix(k, suffix);
-	if (cache_file_create(c->dir, k->build_id, k->build_id_len, suffix, &f) < 0)
-		return;
+	if (cache_file_create(s->dir, k->build_id, k->build_id_len, suffix, &f) < 0)
+		return false;
 	if (!write_all(f.fd, &h, sizeof h) || !write_all(f.fd, t->image.data, t->image.len)) {
 		cache_file_abort(&f);
-		return;
+		return false;
 	}
 	if (cache_file_commit(&f, false))
-		return;
-	c->stats.saved++;
-	c->untrimmed_bytes += sizeof h + t->image.len;
-	if (c->untrimmed_bytes >= TRIM_EVERY_BYTES) {
-		cache_dir_trim(c->dir, TABLE_CACHE_MAX_BYTES);
-		c->untrimmed_bytes = 0;
+		return false;
+	s->untrimmed_bytes += sizeof h + t->image.len;
+	if (s->untrimmed_bytes >= TRIM_EVERY_BYTES) {
+		cache_dir_trim(s->dir, TABLE_CACHE_MAX_BYTES);
+		s->untrimmed_bytes = 0;
 	}
+	return true;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+static bool next_unsaved(struct table_saver *s, struct unsaved *out)
+{
+	pthread_mutex_lock(&s->lock);
+	while (!s->queue.n && !s->stop)
+		pthread_cond_wait(&s->wake, &s->lock);
+	bool is_there = s->queue.n > 0;
+	if (is_there)
+		*out = s->queue.v[--s->queue.n];
+	pthread_mutex_unlock(&s->lock);
+	return is_there;
+}
+
+static void *save_tables(void *arg)
+{
+	struct table_saver *s = arg;
+	struct unsaved u;
+
+	while (next_unsaved(s, &u)) {
+		bool is_saved = save(s, &u.key, &u.table);
+		uint64_t bytes = u.table.image.len;
+
+		unwind_table_done(&u.table);
+		pthread_mutex_lock(&s->lock);
+		s->saved += is_saved;
+		s->bytes -= bytes;
+		if (!s->bytes)
+			pthread_cond_broadcast(&s->idle);
+		pthread_mutex_unlock(&s->lock);
+	}
+	return NULL;
+}
+
+static struct table_saver *saver_new(int dir)
+{
+	struct table_saver *s = xcalloc(1, sizeof *s);
+
+	s->dir = dir;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->wake, NULL);
+	pthread_cond_init(&s->idle, NULL);
+	if (thread_start(&s->thread, save_tables, s) == 0)
+		return s;
+	free(s);
+	return NULL;
+}
+
+static void saver_free(struct table_saver *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	if (s->untrimmed_bytes)
+		cache_dir_trim(s->dir, TABLE_CACHE_MAX_BYTES);
+	vec_done(&s->queue);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->wake);
+	pthread_cond_destroy(&s->idle);
+	free(s);
+}
+
+static struct unwind_table copy_of(const struct unwind_table *t)
+{
+	struct unwind_table copy = *t;
+
+	copy.image = (struct buf){ 0 };
+	buf_add(&copy.image, t->image.data, t->image.len);
+	return copy;
+}
+
+static void save_later(struct table_cache *c, const struct table_key *k,
+		       const struct unwind_table *t)
+{
+	if (!c->saver)
+		c->saver = saver_new(c->dir);
+	struct table_saver *s = c->saver;
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	if (!s->bytes || s->bytes + t->image.len <= TABLE_CACHE_UNSAVED_BYTES) {
+		vec_push(&s->queue, (struct unsaved){ *k, copy_of(t) });
+		s->bytes += t->image.len;
+		pthread_cond_signal(&s->wake);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void table_cache_settle(struct table_cache *c)
+{
+	struct table_saver *s = c->saver;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	while (s->bytes)
+		pthread_cond_wait(&s->idle, &s->lock);
+	c->stats.saved = s->saved;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+void table_cache_open(struct table_cache *c, const char *root)
+{
+	*c = (struct table_cache){ .dir = root ? cache_dir_open(root, "tables", NULL) : -1 };
+}
+
+void table_cache_close(struct table_cache *c)
+{
+	if (c->saver)
+		saver_free(c->saver);
+	if (c->dir >= 0)
+		close(c->dir);
+	*c = (struct table_cache){ .dir = -1 };
+}
 
 static bool is_unchanged(int fd, const struct table_key *k)
 {
@@ -276,6 +399,6 @@ int table_cache_build(struct table_cache *c, int fd, struct unwind_table *out, s
 		return 0;
 	int rc = unwind_table_build(fd, out, err);
 	if (rc == 0 && has_key && is_unchanged(fd, &k))
-		save(c, &k, out);
+		save_later(c, &k, out);
 	return rc;
 }

@@ -38,24 +38,30 @@ enum {
 	TABLE_CACHE_BUILDER = 1, /* raise it whenever a file's table becomes another */
 };
 /* limit TABLE_CACHE_MAX_BYTES: unwind tables on disk, of all files together */
-#define TABLE_CACHE_MAX_BYTES  (256ull << 20)
-#define TABLE_CACHE_SETTLED_NS 2000000000ll
+#define TABLE_CACHE_MAX_BYTES     (256ull << 20)
+/* limit TABLE_CACHE_UNSAVED_BYTES: unwind tables that wait for the disk; others are not saved */
+#define TABLE_CACHE_UNSAVED_BYTES (4ull << 20)
+#define TABLE_CACHE_SETTLED_NS    2000000000ll
 
 struct table_cache_stats {
 	uint64_t loaded, saved;
 	uint64_t damaged; /* cache files with wrong contents: their tables are built again */
 };
+struct table_saver;
 struct table_cache {
-	int dir;                  /* from cache_dir_open; -1: none */
-	uint64_t untrimmed_bytes; /* saved since the last look at the size of all */
+	int dir;                   /* from cache_dir_open; -1: none */
+	struct table_saver *saver; /* NULL until there is something to save */
 	struct table_cache_stats stats;
 };
 
 /* root: the directory of all caches; NULL, or one that cannot be used: nothing is saved. */
 void table_cache_open(struct table_cache *c, const char *root);
-void table_cache_close(struct table_cache *c);
+void table_cache_close(struct table_cache *c); /* saves the rest */
 
-/* As unwind_table_build, or what that returned for this file in the past. */
+/* As unwind_table_build, or what that returned for this file in the past. A separate thread saves
+ * the table: a disk may be busy for seconds. */
 int table_cache_build(struct table_cache *c, int fd, struct unwind_table *out, struct err *err);
+/* Waits until all tables are saved. */
+void table_cache_settle(struct table_cache *c);
 
 #endif

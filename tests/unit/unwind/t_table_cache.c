@@ -92,6 +92,7 @@ static void take(const char *path)
 	close(fd);
 	is_truth(&t);
 	unwind_table_done(&t);
+	table_cache_settle(&cache);
 }
 
 static void counts(uint64_t loaded, uint64_t saved, uint64_t damaged)
