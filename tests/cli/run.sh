@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: test
-# tests/run itself: what it takes for passed, failed and skipped, what it says of it, and that nothing of a test is left when it ends.
+# tests/run itself: passed, failed and skipped tests, its words about them, and that nothing of a test is left when it ends.
 . tests/live/lib.sh
 command -v python3 >/dev/null || { echo "1..0 # SKIP no python3"; exit 0; }
 
@@ -19,7 +19,7 @@ run() { # ARG…: sets status; what it prints is in $tmp/out
 	(cd "$project" && BUILD=build "${inside[@]}" tests/run "$@") >"$tmp/out" 2>"$tmp/err"
 	status=$?
 }
-# Not in a chroot without a mount at its root: mounts would spread.
+# The runner makes no mounts in a chroot unless its root is a mount point: they would spread.
 has_mounts() { awk '$5 == "/" { found = 1 } END { exit !found }' /proc/self/mountinfo; }
 last() { tail -n 1 "$tmp/out"; }
 
@@ -27,13 +27,13 @@ a_test good test '' <<<'echo "ok 1 - fine"; echo "1..1"'
 a_test other live '' <<<'echo "ok 1 - of another tier"; echo "1..1"'
 a_test speed live '' <<<'echo "speed $CRESSET_SLOW" >"$OLD/speed"; echo "ok 1 - x"; echo "1..1"'
 OLD=$project run cli speed
-is "CRESSET_SLOW sets the machine's speed" "$(cat "$project/speed")" "speed $(printf %.1f "$CRESSET_SLOW")"
+is "the environment gives the speed of the machine" "$(cat "$project/speed")" "speed $(printf %.1f "$CRESSET_SLOW")"
 inside=(env -u CRESSET_SLOW)
 OLD=$project run cli speed
-holds "… without it the speed is measured: 1 to 20 times slower than a quiet machine" awk '{ exit !($2 >= 1 && $2 <= 20) }' "$project/speed"
+holds "… otherwise the runner measures it: 1 to 20 times slower than a quiet one" awk '{ exit !($2 >= 1 && $2 <= 20) }' "$project/speed"
 inside=(env CRESSET_SLOW=7)
 OLD=$project run cli speed
-is "… which is what tests have for their limits" "$(cat "$project/speed")" "speed 7.0"
+is "… which tests have for their limits" "$(cat "$project/speed")" "speed 7.0"
 inside=()
 rm "$project/tests/cli/speed.sh"
 run test
@@ -81,16 +81,16 @@ holds "… all of them" grep -q '^0 of 3 runs failed' "$tmp/out"
 a_test second test '' <<<'echo x >>"$OLD/times"; n=$(wc -l <"$OLD/times"); echo "this is run $n" >&2; [ "$n" = 2 ] && echo "not ok 1 - x" || echo "ok 1 - x"; echo "1..1"'
 OLD=$project run cli second --repeat 3
 is "one of several runs fails" "$status $(grep -c '^1 of 3 runs failed' "$tmp/out")" "1 1"
-holds "… which the table lists, with the log of that run" grep -Eq '^cli_second +3 +1 +[0-9.]+ +[0-9.]+ build/tap/cli_second.run2.log$' "$tmp/out"
+holds "… which the table shows, with the log of that run" grep -Eq '^cli_second +3 +1 +[0-9.]+ +[0-9.]+ build/tap/cli_second.run2.log$' "$tmp/out"
 is "… that the next one does not replace" "$(cat "$project/build/tap/cli_second.run2.log" "$project/build/tap/cli_second.log")" $'this is run 2\nthis is run 3'
 rm "$project/tests/cli/second.sh"
 
 a_test memory test '# run: in memory' <<<'df --output=fstype "${TMPDIR:-/tmp}" | tail -n 1 >"$OLD/fs"; touch "${TMPDIR:-/tmp}/file"; echo "ok 1 - x"; echo "1..1"'
 OLD=$project run cli memory
-if [ "$(id -u)" = 0 ] && has_mounts; then
+if [ "$(id -u)" = 0 ] && has_mounts && unshare -m true 2>/dev/null; then
 	is "a test's directory may be in memory" "$status $(cat "$project/fs")" "0 tmpfs"
 else
-	is "a directory in memory needs root: it is elsewhere" "$status" 0
+	is "a directory in memory needs root and a mount: otherwise the test runs as well" "$status" 0
 fi
 is "… and goes with the test" "$(grep -c cresset-tests /proc/mounts)" 0
 rm "$project/tests/cli/memory.sh"
@@ -153,7 +153,7 @@ inside=()
 mkdir -p "$project/tests/web" "$tmp/path"
 printf '// tier: test\n' >"$project/tests/web/page.test.js"
 ln -s "$(command -v env)" "$tmp/path/env"
-ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$tmp/path/python3" # the program itself, where what PATH has is a script
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$tmp/path/python3" # the program itself: PATH may have a script
 inside=(env PATH="$tmp/path")
 run web page
 holds "no Node: skipped, with the reason" grep -q '^web_page: skipped all (no node or no tests/web/node_modules' "$tmp/out"

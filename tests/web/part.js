@@ -1,5 +1,5 @@
-/* Loaded before a file of tests that runs in parts (tests/run, "parts: N"): with CRESSET_PART=2/3 it has the second of each
- * three of its tests; what is in a describe() stays together. */
+/* Loaded before a file of tests that runs in parts (tests/run, "parts: N"). With CRESSET_PART=2/3 the file has the
+ * second of each three of its tests. The tests of a describe() stay together. */
 'use strict';
 const runner = require('node:test');
 

@@ -69,7 +69,7 @@ void proc_reader_free(struct proc_reader *r);               /* NULL is fine */
 int proc_reader_memory(struct proc_reader *r, uint32_t pid, uint64_t addr, void *out, size_t len);
 
 /* Passes the executable mappings to fn, and that of the process context; as proc_maps_read. Adds
- * the number of others that were seen to *others; without a reader they are passed to fn, too. */
+ * the number of others that were seen to *others; without a reader they are also passed to fn. */
 int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx,
 		     uint32_t *others);
 
