@@ -49,8 +49,8 @@ static int refuse_foreign(const char *dir, uid_t owner, const struct data_dir_ru
 
 	err_set(err, EACCES, "%s: belongs to %s, who could read the profiles of all users", dir,
 		store_user_words(owner, words));
-	return err_hint(err, "choose a new directory, or accept it:  --%s %s",
-			rule->option, data_dir_words[DATA_DIR_FOREIGN]);
+	return err_hint(err, "choose a new directory, or accept it:  --%s %s", rule->option,
+			data_dir_words[DATA_DIR_FOREIGN]);
 }
 
 static int refuse_open(const char *dir, mode_t mode, const struct data_dir_rule *rule,
