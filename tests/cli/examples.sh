@@ -89,10 +89,10 @@ while read -r line; do
 	files=$(written "$line")
 	# shellcheck disable=SC2086 # several names
 	[ -z "$files" ] || rm -f $files
-	want=0
-	[[ $line != *--fail-on* ]] || want=10 # what it is for
+	expected=0
+	[[ $line != *--fail-on* ]] || expected=10 # the status that it asks for
 	run_example "$line"
-	if [ $rc = $want ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
+	if [ $rc = $expected ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
 	if [ -z "$files" ] && [[ $line != *'record '* && $line != 'cresset up'* && $line != 'cresset agent '* ]]; then holds "… prints something" [ -s out ]; fi
 	for file in $files; do
 		holds "… writes $file" [ -s "$file" ]
