@@ -86,15 +86,15 @@ while read -r line; do
 		fi
 		;;
 	esac
-	files=$(written "$line")
+	outputs=$(written "$line")
 	# shellcheck disable=SC2086 # several names
-	[ -z "$files" ] || rm -f $files
-	expected=0
-	[[ $line != *--fail-on* ]] || expected=10 # the status that it asks for
+	[ -z "$outputs" ] || rm -f $outputs
+	want=0
+	[[ $line != *--fail-on* ]] || want=10 # the status to expect
 	run_example "$line"
-	if [ $rc = $expected ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
-	if [ -z "$files" ] && [[ $line != *'record '* && $line != 'cresset up'* && $line != 'cresset agent '* ]]; then holds "… prints something" [ -s out ]; fi
-	for file in $files; do
+	if [ $rc = $want ]; then ok "$line"; else not_ok "$line" "status $rc: $(cat err)"; fi
+	if [ -z "$outputs" ] && [[ $line != *'record '* && $line != 'cresset up'* && $line != 'cresset agent '* ]]; then holds "… prints something" [ -s out ]; fi
+	for file in $outputs; do
 		holds "… writes $file" [ -s "$file" ]
 	done
 done < <({
