@@ -86,13 +86,14 @@ is "… that the next one does not replace" "$(cat "$project/build/tap/cli_secon
 rm "$project/tests/cli/second.sh"
 
 a_test memory test '# run: in memory' <<<'df --output=fstype "${TMPDIR:-/tmp}" | tail -n 1 >"$OLD/fs"; touch "${TMPDIR:-/tmp}/file"; echo "ok 1 - x"; echo "1..1"'
+mounts=$(grep -c cresset-tests /proc/mounts) # those of the runner that runs this test
 OLD=$project run cli memory
 if [ "$(id -u)" = 0 ] && has_mounts && unshare -m true 2>/dev/null; then
 	is "a test's directory may be in memory" "$status $(cat "$project/fs")" "0 tmpfs"
 else
 	is "a directory in memory needs root and a mount: otherwise the test runs as well" "$status" 0
 fi
-is "… and goes with the test" "$(grep -c cresset-tests /proc/mounts)" 0
+is "… and goes with the test" "$(grep -c cresset-tests /proc/mounts)" "$mounts"
 rm "$project/tests/cli/memory.sh"
 
 a_test waiting test '' <<<'echo $$ >"$OLD/waiting"; sleep 1000'
