@@ -249,6 +249,8 @@ struct part_header {
 	uint64_t needs, whole_bytes, sum;
 };
 #define PART_MAGIC "CRTYPES"
+/* limit: stored types of all kernels and versions of this program */
+enum { PARTS_MAX_BYTES = 4 << 20 };
 
 /* The notes of a kernel contain its build id. */
 struct part_key {
@@ -328,8 +330,8 @@ static void save(int dir, const struct part_key *k, const void *types, size_t le
 		return;
 	if (!write_all(f.fd, &h, sizeof h) || !write_all(f.fd, types, len))
 		cache_file_abort(&f);
-	else
-		cache_file_commit(&f, false);
+	else if (cache_file_commit(&f, false) == 0)
+		cache_dir_trim(dir, PARTS_MAX_BYTES);
 }
 
 /* --- a file in memory ------------------------------------------------------------------------- */
