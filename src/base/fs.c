@@ -41,6 +41,17 @@ static ssize_t fs_read_some(int fd, void *data, size_t size)
 	return n;
 }
 
+int fs_write_fd(int fd, const void *data, size_t len)
+{
+	for (size_t done = 0; done < len;) {
+		ssize_t n = write(fd, (const char *)data + done, len - done);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? n : 0;
+	}
+	return 0;
+}
+
 static int fs_too_large(const char *name, size_t max, struct err *err)
 {
 	return err_set(err, EFBIG, "%s is larger than %zu bytes", name, max);

@@ -20,6 +20,9 @@ int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
  * size. Never blocks: a pipe without a writer is empty, one without data fails with -EAGAIN. */
 int fs_read_at(int dirfd, const char *path, size_t max, struct buf *b, struct err *err);
 
+/* Writes all of data at the file position, also after signals. Returns 0 or -errno. */
+int fs_write_fd(int fd, const void *data, size_t len);
+
 /* Reads the first line of a small file without its newline, truncated to size - 1 bytes (size > 0).
  * Returns 0 or -errno; line is "" on failure. */
 int fs_read_line(const char *path, char *line, size_t size);

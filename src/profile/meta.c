@@ -18,7 +18,7 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_CYCLES_GONE] = { "cycles_gone", "no ticks of the hardware counter on a busy CPU",
 			       "use --clock cpu-clock", 1 },
 	[LOSS_MAPPINGS_FULL] = { "mappings_full",
-				 "processes unwound by frame pointers only: mapping table full", "",
+				 "processes and mappings beyond the limits: frames are missing", "",
 				 0 },
 	[LOSS_TARGETS_FULL] = { "targets_full", "children not followed: too many targets",
 				"record the whole machine with -a", 0 },

@@ -49,10 +49,10 @@ enum loss {
 	LOSS_SAMPLER_BUSY, /* ticks that met a running BPF program and were skipped by the kernel */
 	/* periods in which others had the hardware counter: samples also stand for these */
 	LOSS_UNCOUNTED,
-	LOSS_CYCLES_GONE,   /* periods of busy CPUs without a tick of the hardware counter */
-	LOSS_MAPPINGS_FULL, /* processes walked by frame pointers: the table of mappings is full */
-	LOSS_TARGETS_FULL,  /* children not followed: the target table was full */
-	LOSS_WAITS_UNSEEN,  /* waits whose end was not seen: only the exact times include them */
+	LOSS_CYCLES_GONE,     /* periods of busy CPUs without a tick of the hardware counter */
+	LOSS_MAPPINGS_FULL,   /* processes and mappings beyond the limits of tables */
+	LOSS_TARGETS_FULL,    /* children not followed: the target table was full */
+	LOSS_WAITS_UNSEEN,    /* waits whose end was not seen: only the exact times include them */
 	LOSS_THREADS_UNKNOWN, /* threads without exact times: the table is full */
 	LOSS_SIDE_BAND,   /* records of new processes and mappings; processes were scanned again */
 	LOSS_QUEUE_FULL,  /* samples that the store did not take in time (agent/) */

@@ -108,17 +108,11 @@ int symbols_dir_read(int dir, void (*file)(void *ctx, const struct symbols_file 
 
 /* --- one file --------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *data, size_t n)
+static int write_synced(int fd, const void *data, size_t len)
 {
-	while (n) {
-		ssize_t wrote = write(fd, data, n);
+	int rc = fs_write_fd(fd, data, len);
 
-		if (wrote < 0 && errno != EINTR)
-			return -errno;
-		data += wrote > 0 ? wrote : 0;
-		n -= wrote > 0 ? (size_t)wrote : 0;
-	}
-	return fsync(fd) ? -errno : 0;
+	return rc ? rc : fsync(fd) ? -errno : 0;
 }
 
 int symbols_file_write(int dir, const struct symbols_file *f, const void *data, struct err *err)
@@ -128,7 +122,7 @@ int symbols_file_write(int dir, const struct symbols_file *f, const void *data, 
 	name_of(f, suffix_of(f), name);
 	name_of(f, ".tmp", tmp);
 	int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
-	int rc = fd < 0 ? -errno : write_all(fd, data, f->bytes);
+	int rc = fd < 0 ? -errno : write_synced(fd, data, f->bytes);
 	if (fd >= 0)
 		close(fd);
 	if (rc == 0 && renameat(dir, tmp, dir, name))

@@ -3,6 +3,7 @@
 
 #include "base/cache_dir.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -192,18 +193,6 @@ static int load(struct table_cache *c, const struct table_key *k, struct unwind_
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const void *data, size_t len)
-{
-	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, (const char *)data + done, len - done);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? n : 0;
-	}
-	return true;
-}
-
 static struct table_file_header header_of(const struct table_key *k, const struct unwind_table *t)
 {
 	struct table_file_header h = {
@@ -252,7 +241,7 @@ static bool save(struct table_saver *s, const struct table_key *k, const struct 
 	file_suffix(k, suffix);
 	if (cache_file_create(s->dir, k->build_id, k->build_id_len, suffix, &f) < 0)
 		return false;
-	if (!write_all(f.fd, &h, sizeof h) || !write_all(f.fd, t->image.data, t->image.len)) {
+	if (fs_write_fd(f.fd, &h, sizeof h) || fs_write_fd(f.fd, t->image.data, t->image.len)) {
 		cache_file_abort(&f);
 		return false;
 	}

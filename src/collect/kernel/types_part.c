@@ -249,6 +249,8 @@ struct part_header {
 	uint64_t needs, whole_bytes, sum;
 };
 #define PART_MAGIC "CRTYPES"
+/* limit: stored types of all kernels and versions of this program */
+enum { PARTS_MAX_BYTES = 4 << 20 };
 
 /* The notes of a kernel contain its build id. */
 struct part_key {
@@ -304,18 +306,6 @@ static const void *read_part(const struct buf *b, const struct part_key *k, size
 	return b->data + sizeof h;
 }
 
-static bool write_all(int fd, const void *data, size_t len)
-{
-	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, (const char *)data + done, len - done);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? n : 0;
-	}
-	return true;
-}
-
 static void save(int dir, const struct part_key *k, const void *types, size_t len)
 {
 	struct part_header h = { .magic = PART_MAGIC,
@@ -326,10 +316,10 @@ static void save(int dir, const struct part_key *k, const void *types, size_t le
 	h.sum = sum_of(&h, types, len);
 	if (cache_file_create(dir, &k->notes, sizeof k->notes, k->suffix, &f) < 0)
 		return;
-	if (!write_all(f.fd, &h, sizeof h) || !write_all(f.fd, types, len))
+	if (fs_write_fd(f.fd, &h, sizeof h) || fs_write_fd(f.fd, types, len))
 		cache_file_abort(&f);
-	else
-		cache_file_commit(&f, false);
+	else if (cache_file_commit(&f, false) == 0)
+		cache_dir_trim(dir, PARTS_MAX_BYTES);
 }
 
 /* --- a file in memory ------------------------------------------------------------------------- */
@@ -338,7 +328,7 @@ static bool put_file(struct types_part *t, const void *types, size_t len)
 {
 	int fd = memfd_create("kernel-types", MFD_CLOEXEC);
 
-	if (fd >= 0 && write_all(fd, types, len)) {
+	if (fd >= 0 && fs_write_fd(fd, types, len) == 0) {
 		t->fd = fd;
 		snprintf(t->path, sizeof t->path, "/proc/self/fd/%d", fd);
 		return true;

@@ -616,8 +616,10 @@ static uint32_t add_for(struct object_table *t, uint32_t pid, const char *name, 
 {
 	uint32_t user = t->n < OBJECT_UNCHARGED ? 0 : user_shares_owner(&t->users, pid);
 
-	if (t->n >= OBJECT_MAX || !user_shares_may(&t->users, user, OBJECT_MAX_USER))
+	if (t->n >= OBJECT_MAX || !user_shares_may(&t->users, user, OBJECT_MAX_USER)) {
+		t->refused++;
 		return OBJECT_NONE;
+	}
 	uint32_t id = add_by_inode(t, name, maj, min, ino, generation);
 	t->all.v[id]->user = user;
 	user_shares_change(&t->users, user, 0, 1);

@@ -124,6 +124,7 @@ struct object_table {
 	struct map awaited;         /* number → id */
 	uint64_t far_bytes;         /* of open copies */
 	struct user_shares users;
+	uint64_t refused;        /* mappings of files beyond the limits */
 	struct allowance mounts; /* CPU time for reading lists of them */
 };
 

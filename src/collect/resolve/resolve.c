@@ -597,6 +597,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.names = r->name_failures,
 		.short_off_ns = r->accounts.short_off_ns,
 		.traced_refused = r->traced.refused,
+		.mappings_refused = r->processes.refused + r->objects.refused,
 		.gpu_memory_refused = r->gpu_live.refused,
 		.kernel_names_ns = r->kernel.naming_ns,
 		.kernel_symbols_read = r->kernel.symbols_read,
@@ -606,7 +607,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		out->truncated += walk_end_is_loss(end) ? r->ends[end] : 0;
 	if (r->space) {
 		space_get_stats(r->space, &out->tables);
-		out->mappings_refused = space_refused(r->space);
+		out->mappings_refused += space_refused(r->space);
 	}
 	if (r->interpreted) {
 		struct interpreted_stats in;

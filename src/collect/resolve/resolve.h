@@ -88,7 +88,7 @@ struct resolve_stats {
 	int64_t short_off_ns;
 	struct table_store_stats tables;
 	uint64_t traced_refused;   /* processes */
-	uint64_t mappings_refused; /* processes without space for their mappings */
+	uint64_t mappings_refused; /* processes and mappings beyond the limits */
 	uint64_t below_main;       /* whole stacks that end in a C library without unwind rows */
 	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
 	uint64_t gpu_memory_refused;                               /* allocations */

@@ -74,6 +74,7 @@ struct space {
 	struct user_shares table_users;
 	struct map without_room; /* pids of processes without space */
 	uint64_t refused;        /* processes added to it so far */
+	uint64_t without_table;  /* objects so far */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -175,6 +176,7 @@ static void number_object(struct space *s, struct object *o)
 	o->number = s->next_number++;
 	if (user_shares_may(&s->table_users, o->user, USER_TABLES))
 		o->table = table_store_add(s->tables);
+	s->without_table += !o->table;
 	uint32_t user = o->table ? o->user : 0;
 	user_shares_change(&s->table_users, user, 0, 1);
 	map_put(&s->by_number, o->number, o->id);
@@ -329,7 +331,7 @@ static void note_room(struct space *s, uint32_t pid)
 
 uint64_t space_refused(const struct space *s)
 {
-	return s->refused;
+	return s->refused + s->without_table;
 }
 
 /* wait_ns: how long to wait for its runtime to start, if it has not. Returns false if there is no

@@ -81,8 +81,8 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 			      uint64_t *frames, uint32_t max_frames);
 
 void space_get_stats(const struct space *s, struct table_store_stats *out);
-/* Returns the number of processes so far for whose mappings a map had no space; each counts once
- * until it has space. */
+/* Returns the number of processes so far for whose mappings a map had no space, each once until it
+ * has space; and of files without a place for their unwind table. */
 uint64_t space_refused(const struct space *s);
 
 #endif

@@ -67,14 +67,6 @@ int keys_open(const char *dir, struct err *err)
 	return fd;
 }
 
-static bool write_all(int fd, const char *data, size_t len)
-{
-	for (ssize_t n; len; data += n, len -= n)
-		if ((n = write(fd, data, len)) <= 0)
-			return false;
-	return true;
-}
-
 /* Writes a key next to the current one: the slow step, before key_commit. Returns false if the disk
  * is full or broken; no file is left then. */
 static bool key_write(int keys, const uint8_t *id, const struct buf *packed)
@@ -84,7 +76,7 @@ static bool key_write(int keys, const uint8_t *id, const struct buf *packed)
 	int fd = openat(keys, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return false;
-	bool fits = write_all(fd, packed->data, packed->len);
+	bool fits = fs_write_fd(fd, packed->data, packed->len) == 0;
 	close(fd);
 	if (!fits)
 		unlinkat(keys, name, 0);

@@ -370,7 +370,28 @@ START_TEST(reports_uncreatable_files)
 }
 END_TEST
 
-UNIT_MAIN("fs", reads_up_to_the_limit, reads_large_files_and_proc, reports_unreadable_files,
+/* Several pieces follow each other; the reason of a failure is returned. */
+START_TEST(writes_to_a_descriptor)
+{
+	struct place p = place_new();
+	struct buf got = { 0 };
+	int fd = open(p.file, O_RDWR | O_CREAT, 0600), full = open("/dev/full", O_WRONLY);
+
+	ck_assert_int_eq(fs_write_fd(fd, "one", 3), 0);
+	ck_assert_int_eq(fs_write_fd(fd, "", 0), 0);
+	ck_assert_int_eq(fs_write_fd(fd, "two", 3), 0);
+	ck_assert_int_eq(fs_read_at(AT_FDCWD, p.file, 100, &got, NULL), 0);
+	ck_assert_str_eq(buf_cstr(&got), "onetwo");
+	ck_assert_int_eq(fs_write_fd(full, "one", 3), -ENOSPC);
+	ck_assert_int_eq(fs_write_fd(-1, "one", 3), -EBADF);
+	close(full);
+	close(fd);
+	buf_done(&got);
+	place_done(&p);
+}
+END_TEST
+
+UNIT_MAIN("fs", writes_to_a_descriptor, reads_up_to_the_limit, reads_large_files_and_proc, reports_unreadable_files,
 	  never_waits_for_a_pipe, reads_one_line, commit_replaces_atomically, abort_leaves_nothing,
 	  pieces_of_any_size_arrive_in_order, full_disk_leaves_the_old_file,
 	  full_device_is_reported, closed_pipe_is_reported, standard_output,

@@ -606,6 +606,31 @@ START_TEST(the_part_is_stored)
 }
 END_TEST
 
+/* Types of earlier kernels do not accumulate. */
+START_TEST(old_parts_go)
+{
+	char dir[] = "/tmp/types-XXXXXX", command[256];
+	struct types_part t;
+
+	if (access(KERNEL_BTF, R_OK) || access("/sys/kernel/notes", R_OK))
+		T_SKIP("no " KERNEL_BTF " or /sys/kernel/notes");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(command, sizeof command,
+		 "cd %s && mkdir -p -m 700 kernel-types/ab && head -c 5000000 /dev/zero >kernel-types/ab/old && "
+		 "touch -d 2001-01-01 kernel-types/ab/old",
+		 dir);
+	ck_assert_int_eq(system(command), 0);
+	types_part_open(&t, dir);
+	ck_assert_str_ne(t.path, "");
+	types_part_close(&t);
+	snprintf(command, sizeof command,
+		 "cd %s/kernel-types && ! test -e ab/old && test -f */*", dir);
+	ck_assert_int_eq(system(command), 0);
+	snprintf(command, sizeof command, "rm -r %s", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 UNIT_MAIN("kernel_types", table_is_what_programs_use, rows_are_in_order,
 	  programs_fit_the_running_kernel, programs_fit_other_kernels, relocations_equal_libbpf,
-	  a_part_of_the_types_is_enough, the_part_is_stored)
+	  a_part_of_the_types_is_enough, the_part_is_stored, old_parts_go)

@@ -463,6 +463,7 @@ START_TEST(a_user_has_a_share)
 	while (numbered_file(pid, ino++) != OBJECT_NONE)
 		n++;
 	ck_assert_uint_eq(n, OBJECT_MAX_USER);
+	ck_assert_uint_eq(table.refused, 1);
 	ck_assert_uint_ne(numbered_file(getpid(), ino++), OBJECT_NONE);
 	object_trim(&table);
 	object_trim(&table);

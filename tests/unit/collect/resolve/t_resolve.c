@@ -1,6 +1,7 @@
 // tier: test
 /* The resolver on real processes: their mappings come from the kernel's own records, the samples from here. */
 // run: alone: what it takes is compared with what comes and goes on the machine
+#include "collect/process/process.h"
 #include "program_copy.h"
 #include "resolve_world.h"
 
@@ -292,6 +293,29 @@ START_TEST(lost_records)
 }
 END_TEST
 
+/* A process with too many mappings: the others are counted as lost. */
+START_TEST(mappings_beyond_the_limit)
+{
+	struct resolve_stats before, after;
+
+	if (!setup())
+		T_SKIP(NEEDS);
+	record((struct side_record){ .kind = SIDE_FORK, .pid = INT32_MAX, .tid = INT32_MAX },
+	       NULL, 0);
+	resolve_get_stats(resolver, &before);
+	for (uint64_t i = 0; i < PROCESS_MAX_MAPS + 10; i++)
+		record((struct side_record){ .kind = SIDE_MMAP,
+					     .pid = INT32_MAX,
+					     .tid = INT32_MAX,
+					     .start = i << 13,
+					     .len = 4096 },
+		       i & 1 ? "[a]" : "[b]", 0);
+	resolve_get_stats(resolver, &after);
+	ck_assert_uint_eq(after.mappings_refused, before.mappings_refused + 10);
+	teardown();
+}
+END_TEST
+
 static int open_descriptors(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -365,4 +389,5 @@ END_TEST
 
 UNIT_MAIN("resolve", gone_when_resolved, gone_when_seen, object_lost, opened_later,
 	  other_namespaces, ran_before, stands_for_periods, never_heard_of, exec_in_time,
-	  fork_without_exec, pid_used_again, lost_records, soak)
+	  fork_without_exec, pid_used_again, lost_records,
+	  mappings_beyond_the_limit, soak)

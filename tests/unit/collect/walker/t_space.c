@@ -459,7 +459,7 @@ static void map_file(uint32_t pid, uint32_t n)
 START_TEST(a_user_has_a_share_of_tables)
 {
 	enum { MOST = SPACE_MAX_TABLES / 4, FILES = MOST + 100 };
-	uint32_t n_tables = 0, n_files = 0;
+	uint32_t n_tables = 0, n_files = 0, n_without = 0;
 	pid_t pid = nobody_begin();
 
 	if (pid < 0 || !setup_for(64, 4096))
@@ -477,10 +477,13 @@ START_TEST(a_user_has_a_share_of_tables)
 		const struct object *o = objects.all.v[i];
 
 		n_tables += o && o->user && o->table;
+		n_without += o && o->number && !o->table;
 		if (o && o->ino == n_files + 1)
 			ck_assert_uint_ne(o->table, 0);
 	}
 	ck_assert_uint_eq(n_tables, MOST);
+	ck_assert_uint_gt(n_without, 0);
+	ck_assert_uint_eq(space_refused(space), n_without);
 	nobody_end(pid);
 	teardown();
 }
