@@ -133,7 +133,7 @@ static struct cut wasm_number(const char *s, size_t len, size_t from)
 }
 
 /* "_1234" of "julia_sum_1234": Julia numbers all that it compiles. */
-static size_t julia_number(const char *s, size_t len)
+size_t generated_number(const char *s, size_t len)
 {
 	static const char *const begins[] = { "julia_", "japi1_", "japi3_",
 					      "jfptr_", "jlsys_", "gfptr_" };
@@ -172,7 +172,6 @@ size_t generated_suffix(const char *s, size_t len)
 {
 	size_t n = line_suffix(s, len);
 	n = n ? n : tier_suffix(s, len);
-	n = n ? n : julia_number(s, len);
 	return n ? n : dotnet_tier(s, len);
 }
 
@@ -234,7 +233,7 @@ static bool has_generated_class(const char *s, size_t len)
 static bool is_generated(const char *s, size_t len)
 {
 	return is_javascript(s, len) || starts(s, len, "py::") || tier_suffix(s, len) ||
-	       julia_number(s, len) || (s[len - 1] == ']' && dotnet_tier(s, len)) ||
+	       generated_number(s, len) || (s[len - 1] == ']' && dotnet_tier(s, len)) ||
 	       trace_number(s, len, 0).n || wasm_number(s, len, 0).n || has_generated_class(s, len);
 }
 

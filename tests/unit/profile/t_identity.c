@@ -222,6 +222,24 @@ START_TEST(names_lose_what_a_build_adds)
 }
 END_TEST
 
+/* What is left may end in a number of the program's own. */
+START_TEST(names_lose_one_number_of_a_compiler)
+{
+	static const struct name_pair all[] = {
+		{ FRAME_JIT, "julia_layer_1_1234", "julia_layer_1" },
+		{ FRAME_JIT, "julia_layer_2_1234", "julia_layer_2" },
+		{ FRAME_NATIVE, "camlMain.loop_1_274", "camlMain.loop_1" },
+		{ FRAME_NATIVE, "camlMain.loop_1_274.cold", "camlMain.loop_1" },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct buf b = { 0 };
+		bool differs = identity_name(all[i].kind, all[i].text, strlen(all[i].text), &b);
+		assert_same(all[i].text, differs, &b, all[i].same);
+		buf_done(&b);
+	}
+}
+END_TEST
+
 START_TEST(binaries_lose_directories_and_versions)
 {
 	static const struct pair pairs[] = {
@@ -333,5 +351,6 @@ START_TEST(the_rest_has_nothing_to_remove)
 END_TEST
 
 UNIT_MAIN("identity", code_loses_its_tier, names_show_their_language, names_lose_what_a_build_adds,
-	  binaries_lose_directories_and_versions, files_lose_versions_of_directories,
-	  addresses_do_not_count_as_names, words_for_missing_names, the_rest_has_nothing_to_remove)
+	  names_lose_one_number_of_a_compiler, binaries_lose_directories_and_versions,
+	  files_lose_versions_of_directories, addresses_do_not_count_as_names,
+	  words_for_missing_names, the_rest_has_nothing_to_remove)
