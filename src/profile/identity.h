@@ -36,6 +36,8 @@ bool identity_binary(const char *s, size_t len, struct buf *out);
 /* A source file's path: its directories without versions. The file's own name is retained, except
  * the hash in a bundle of JavaScript. */
 bool identity_file(const char *s, size_t len, struct buf *out);
+/* Whether it is such a bundle with a hash. */
+bool identity_is_bundle(const char *s, size_t len);
 
 /* Returns the major version of a Go package in a function's name ("v2" of
  * "example.com/json/v2.Decode"), and its length, 0 if none exists. A program may contain several.

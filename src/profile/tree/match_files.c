@@ -66,12 +66,53 @@ static size_t likeness(struct matcher *x, uint32_t newer, uint32_t older)
 
 /* --- members of a group that are told apart --- */
 
+static uint64_t bundle_key(uint32_t file, uint8_t side)
+{
+	return hash_mix(file, side);
+}
+
+static void note_bundles(struct matcher *x)
+{
+	const struct strtab *s = &x->names->strings;
+	for (uint32_t i = 0; i < x->m->n; i++) {
+		uint32_t file = x->names->funcs.v[i].file;
+		if (!identity_is_bundle(strtab_get(s, file), strtab_len(s, file)))
+			continue;
+		for (uint8_t side = NEWER; side <= OLDER; side++) {
+			uint64_t key = bundle_key(matcher_file(x, file), side);
+			const uint32_t *known = map_get(&x->bundles, key);
+			if (x->sides[i] & side)
+				map_put(&x->bundles, key,
+					known && *known != file ? TREE_NONE : file);
+		}
+	}
+	x->has_bundles = true;
+}
+
+/* Whether a side has several bundles that differ only in their hashes: "index-3f2a1b9c.js" and
+ * "index-9d0e1f2a.js" of one build have nothing in common. */
+static bool is_ambiguous(struct matcher *x, uint32_t file)
+{
+	const struct strtab *s = &x->names->strings;
+	if (!identity_is_bundle(strtab_get(s, file), strtab_len(s, file)))
+		return false;
+	if (!x->has_bundles)
+		note_bundles(x);
+	for (uint8_t side = NEWER; side <= OLDER; side++) {
+		uint64_t key = bundle_key(matcher_file(x, file), side);
+		const uint32_t *known = map_get(&x->bundles, key);
+		if (known && *known == TREE_NONE)
+			return true;
+	}
+	return false;
+}
+
 static uint32_t part_of(struct matcher *x, const struct tree_func *f, enum frame_kind language)
 {
 	size_t n;
 	const struct strtab *s = &x->names->strings;
 	if (!identity_is_unique(language))
-		return matcher_file(x, f->file);
+		return is_ambiguous(x, f->file) ? f->file : matcher_file(x, f->file);
 	const char *major = identity_major(strtab_get(s, f->name), strtab_len(s, f->name), &n);
 	return language == FRAME_GO ? strtab_putn(&x->names->strings, major, n) : 0;
 }

@@ -45,7 +45,8 @@ struct matcher {
 	struct map group_index;
 	struct map binary_keys, file_keys; /* string → string without what a build adds */
 	struct map dirs;                   /* hash of a directory → sides that have it */
-	bool has_dirs, is_within;
+	struct map bundles; /* file without hash and side → file, or TREE_NONE: several */
+	bool has_dirs, has_bundles, is_within;
 	struct map dir_funcs; /* is_within: hash of a directory → functions below it */
 	struct map renames;   /* hash of two directories → functions of both, under one path */
 	VEC(struct nameless) nameless;

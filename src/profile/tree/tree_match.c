@@ -258,6 +258,7 @@ static void matcher_done(struct matcher *x)
 	map_done(&x->binary_keys);
 	map_done(&x->file_keys);
 	map_done(&x->dirs);
+	map_done(&x->bundles);
 	map_done(&x->dir_funcs);
 	map_done(&x->renames);
 	map_done(&x->nameless_index);
