@@ -44,6 +44,11 @@ bool identity_is_bundle(const char *s, size_t len);
  * identity_name removes it. */
 const char *identity_major(const char *s, size_t len, size_t *n);
 
+/* Returns the path of the source file in the name of generated code ("/srv/app.js" of
+ * "JS:*render /srv/app.js:3:9"), and its length, 0 if none exists. identity_name removes its
+ * directory. */
+const char *identity_place(const char *s, size_t len, size_t *n);
+
 /* Whether a program has at most one function of a name, so that source files are not needed to tell
  * functions apart: languages whose names contain the package or class. */
 bool identity_is_unique(enum frame_kind kind);

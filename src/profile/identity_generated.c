@@ -171,6 +171,14 @@ static size_t dotnet_tier(const char *s, size_t len)
 	return 0;
 }
 
+const char *identity_place(const char *s, size_t len, size_t *n)
+{
+	size_t kept = len - line_suffix(s, len);
+	struct cut dir = place_in_name(s, kept, 0);
+	*n = dir.n ? kept - dir.at : 0;
+	return dir.n ? s + dir.at : s;
+}
+
 size_t generated_suffix(const char *s, size_t len)
 {
 	size_t n = line_suffix(s, len);

@@ -37,8 +37,9 @@ struct matcher {
 	const struct tree *trees[2]; /* newer, older */
 	/* By function of names. */
 	uint8_t *sides;
-	uint32_t *same;     /* the function that stands for it */
-	uint32_t *next;     /* in its group; TREE_NONE */
+	uint32_t *files; /* its source file: that of the tree, or in the name of generated code */
+	uint32_t *same;  /* the function that stands for it */
+	uint32_t *next;  /* in its group; TREE_NONE */
 	uint32_t *group_of; /* TREE_NONE: in none */
 	bool *is_address;
 	VEC(struct match_group) groups;

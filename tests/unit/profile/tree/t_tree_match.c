@@ -238,6 +238,20 @@ START_TEST(names_without_kinds_have_a_language)
 }
 END_TEST
 
+START_TEST(paths_in_names_are_files)
+{
+	GROUPS("aa", { OLD, "JS:*f /srv/b7/app.js:3:9", "", "", FRAME_JIT, 0 },
+	       { NEW, "JS:f /srv/b8/app.js:4:9", "", "", FRAME_JIT, 0 });
+	GROUPS("aba", { OLD, "py::run:/s/b7/x/__init__.py", "", "", FRAME_JIT, 0 },
+	       { NEW, "py::run:/s/b8/y/__init__.py", "", "", FRAME_JIT, 0 },
+	       { NEW, "py::run:/s/b8/x/__init__.py", "", "", FRAME_JIT, 0 });
+	GROUPS("ab", { OLD | NEW, "py::run:/s/x/__init__.py", "", "", FRAME_JIT, 0 },
+	       { NEW, "py::run:/s/y/__init__.py", "", "", FRAME_JIT, 0 });
+	GROUPS("ab", { OLD | NEW, "JS:f /s/x/index.js:1:1", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "JS:f /s/y/index.js:1:1", "", "", FRAME_NATIVE, 0 });
+}
+END_TEST
+
 START_TEST(addresses_of_two_builds_are_one_function)
 {
 	static const struct made_func f[] = {
@@ -405,7 +419,8 @@ UNIT_MAIN("tree_match", equal_functions_are_the_same, directories_versions_and_c
 	  names_binaries_and_kinds_differ, files_distinguish_functions_of_one_name,
 	  files_are_part_of_names_in_scripts, bundles_lose_their_hashes_if_one_has_the_name,
 	  major_versions_are_separate_if_both_exist, source_files_tell_the_language,
-	  names_without_kinds_have_a_language, addresses_of_two_builds_are_one_function,
+	  names_without_kinds_have_a_language, paths_in_names_are_files,
+	  addresses_of_two_builds_are_one_function,
 	  a_side_without_names_hides_those_of_the_other_one, trees_of_two_builds_overlap,
 	  builds_in_one_tree_become_one, directories_of_one_build_stay_apart,
 	  a_function_of_many_files_ends)
