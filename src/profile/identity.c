@@ -300,7 +300,7 @@ typedef struct cut cut_fn(const char *s, size_t len, size_t from);
 
 static const struct {
 	unsigned char trait;
-	bool is_single; /* what is left may end alike: "f_1" of "julia_f_1_1234" */
+	bool is_single; /* the rest may end alike: "f_1" of "julia_f_1_1234" */
 	suffix_fn *length;
 } suffixes[] = {
 	{ NAME_COMPILED, false, compiled_suffix }, { NAME_COMPILED, true, ocaml_number },

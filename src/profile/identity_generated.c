@@ -225,7 +225,7 @@ static bool is_javascript(const char *s, size_t len)
 	return false;
 }
 
-/* "py::run:/srv/app.py" of CPython. Not "py::list::append(int)": C++ has namespaces of this name. */
+/* "py::run:/srv/app.py" of CPython. Not "py::list::append(int)": C++ may have such namespaces. */
 static bool is_python(const char *s, size_t len)
 {
 	static const char begin[] = "py::";

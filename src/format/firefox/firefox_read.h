@@ -18,7 +18,7 @@ struct fx_thread {
 	uint32_t process; /* index */
 	uint32_t name, process_name;
 	uint32_t pid, tid;
-	struct fx_libs libs; /* n = 0: those of the process */
+	struct fx_libs libs; /* n = 0: the process has them */
 	struct fx_tables tables;
 };
 /* The file itself, and each process nested in it. */

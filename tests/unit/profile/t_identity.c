@@ -232,7 +232,7 @@ START_TEST(names_lose_what_a_build_adds)
 }
 END_TEST
 
-/* What is left may end in a number of the program's own. */
+/* The rest may end in a number that the program has in its source. */
 START_TEST(names_lose_one_number_of_a_compiler)
 {
 	static const struct name_pair all[] = {
