@@ -171,7 +171,6 @@ static size_t compiled_suffix(const char *s, size_t len)
 	n = n ? n : clone_words(s, len);
 	n = n ? n : clone_in_parentheses(s, len);
 	n = n ? n : rust_hash(s, len);
-	n = n ? n : ocaml_number(s, len);
 	return n ? n : symbol_version(s, len);
 }
 
@@ -301,12 +300,12 @@ typedef struct cut cut_fn(const char *s, size_t len, size_t from);
 
 static const struct {
 	unsigned char trait;
+	bool is_single; /* the rest may end alike: "f_1" of "julia_f_1_1234" */
 	suffix_fn *length;
 } suffixes[] = {
-	{ NAME_COMPILED, compiled_suffix },
-	{ NAME_NUMBERED, number_suffix },
-	{ NAME_GO, go_suffix },
-	{ NAME_RUN, generated_suffix },
+	{ NAME_COMPILED, false, compiled_suffix }, { NAME_COMPILED, true, ocaml_number },
+	{ NAME_NUMBERED, false, number_suffix },   { NAME_GO, false, go_suffix },
+	{ NAME_RUN, false, generated_suffix },     { NAME_RUN, true, generated_number },
 };
 static const struct {
 	unsigned char trait;
@@ -323,12 +322,16 @@ static const struct {
 
 static size_t without_suffixes(unsigned trait, const char *s, size_t len)
 {
+	unsigned done = 0;
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes;) {
-		size_t n = suffixes[i].trait & trait ? suffixes[i].length(s, len) : 0;
-		if (n && n < len)
+		bool may = suffixes[i].trait & trait && !(done & 1u << i);
+		size_t n = may ? suffixes[i].length(s, len) : 0;
+		if (n && n < len) {
+			done |= suffixes[i].is_single ? 1u << i : 0;
 			len -= n, i = 0; /* one may end in another */
-		else
+		} else {
 			i++;
+		}
 	}
 	return len;
 }

@@ -36,11 +36,18 @@ bool identity_binary(const char *s, size_t len, struct buf *out);
 /* A source file's path: its directories without versions. The file's own name is retained, except
  * the hash in a bundle of JavaScript. */
 bool identity_file(const char *s, size_t len, struct buf *out);
+/* Whether it is such a bundle with a hash. */
+bool identity_is_bundle(const char *s, size_t len);
 
 /* Returns the major version of a Go package in a function's name ("v2" of
  * "example.com/json/v2.Decode"), and its length, 0 if none exists. A program may contain several.
  * identity_name removes it. */
 const char *identity_major(const char *s, size_t len, size_t *n);
+
+/* Returns the path of the source file in the name of generated code ("/srv/app.js" of
+ * "JS:*render /srv/app.js:3:9"), and its length, 0 if none exists. identity_name removes its
+ * directory. */
+const char *identity_place(const char *s, size_t len, size_t *n);
 
 /* Whether a program has at most one function of a name, so that source files are not needed to tell
  * functions apart: languages whose names contain the package or class. */

@@ -31,8 +31,9 @@ static struct cut generated_class(const char *s, size_t len, size_t from)
 		int (*is)(int c);
 	} all[] = {
 		{ "$$Lambda", is_counter },
-		{ "MethodAccessor", isdigit },
-		{ "ConstructorAccessor", isdigit },
+		{ "GeneratedMethodAccessor", isdigit },
+		{ "GeneratedConstructorAccessor", isdigit },
+		{ "GeneratedSerializationConstructorAccessor", isdigit },
 		{ "$Proxy", isdigit },
 		{ "CGLIB$$", isxdigit },
 		{ "$ByteBuddy$", isalnum },
@@ -117,7 +118,9 @@ static struct cut trace_number(const char *s, size_t len, size_t from)
 	size_t n = strlen(trace) + 1;
 	if (from >= n || len <= n || !starts(s, len, trace) || !strchr("_-", s[n - 1]))
 		return no_cut;
-	return (struct cut){ n, run(s + n, len - n, isdigit) };
+	size_t digits = run(s + n, len - n, isdigit), end = n + digits;
+	bool has_name = starts(s + end, len - end, s[n - 1] == '_' ? "::" : "$");
+	return has_name ? (struct cut){ n, digits } : no_cut;
 }
 
 /* "12" of "wasm[0]::function[12]::f": functions without a name have only a number. */
@@ -133,7 +136,7 @@ static struct cut wasm_number(const char *s, size_t len, size_t from)
 }
 
 /* "_1234" of "julia_sum_1234": Julia numbers all that it compiles. */
-static size_t julia_number(const char *s, size_t len)
+size_t generated_number(const char *s, size_t len)
 {
 	static const char *const begins[] = { "julia_", "japi1_", "japi3_",
 					      "jfptr_", "jlsys_", "gfptr_" };
@@ -168,11 +171,18 @@ static size_t dotnet_tier(const char *s, size_t len)
 	return 0;
 }
 
+const char *identity_place(const char *s, size_t len, size_t *n)
+{
+	size_t kept = len - line_suffix(s, len);
+	struct cut dir = place_in_name(s, kept, 0);
+	*n = dir.n ? kept - dir.at : 0;
+	return dir.n ? s + dir.at : s;
+}
+
 size_t generated_suffix(const char *s, size_t len)
 {
 	size_t n = line_suffix(s, len);
 	n = n ? n : tier_suffix(s, len);
-	n = n ? n : julia_number(s, len);
 	return n ? n : dotnet_tier(s, len);
 }
 
@@ -215,6 +225,15 @@ static bool is_javascript(const char *s, size_t len)
 	return false;
 }
 
+/* "py::run:/srv/app.py" of CPython. Not "py::list::append(int)": C++ may have such namespaces. */
+static bool is_python(const char *s, size_t len)
+{
+	static const char begin[] = "py::";
+	size_t n = strlen(begin);
+	const char *colon = starts(s, len, begin) ? memchr(s + n, ':', len - n) : NULL;
+	return colon && colon + 1 < s + len && colon[1] != ':';
+}
+
 /* Native names have no '$' before an address. */
 static bool has_class_address(const char *s, size_t len)
 {
@@ -233,8 +252,8 @@ static bool has_generated_class(const char *s, size_t len)
 /* Whether only generated code has such names. This is called for each native function. */
 static bool is_generated(const char *s, size_t len)
 {
-	return is_javascript(s, len) || starts(s, len, "py::") || tier_suffix(s, len) ||
-	       julia_number(s, len) || (s[len - 1] == ']' && dotnet_tier(s, len)) ||
+	return is_javascript(s, len) || is_python(s, len) || tier_suffix(s, len) ||
+	       generated_number(s, len) || (s[len - 1] == ']' && dotnet_tier(s, len)) ||
 	       trace_number(s, len, 0).n || wasm_number(s, len, 0).n || has_generated_class(s, len);
 }
 

@@ -7,6 +7,8 @@
 
 /* Returns the length of the part to remove at the end of a name; 0: none. */
 size_t generated_suffix(const char *s, size_t len);
+/* Same for the number of a compiled function, which is removed once. */
+size_t generated_number(const char *s, size_t len);
 /* The first part to remove at `from` or later. */
 struct cut generated_cut(const char *s, size_t len, size_t from);
 

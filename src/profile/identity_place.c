@@ -154,6 +154,13 @@ static struct cut bundle_hash(const char *s, size_t len)
 	return (struct cut){ end - n - 1, n + 1 };
 }
 
+bool identity_is_bundle(const char *s, size_t len)
+{
+	const char *slash = memrchr(s, '/', len);
+	size_t dir = slash ? (size_t)(slash - s) : 0;
+	return bundle_hash(s + dir, len - dir).n;
+}
+
 bool identity_file(const char *s, size_t len, struct buf *out)
 {
 	const char *slash = memrchr(s, '/', len);

@@ -38,6 +38,11 @@ async function open(browser, url, where, options = {}) {
 	page.asking = new Set();
 	page.on('request', (r) => page.asking.add(r.url()));
 	for (const end of ['requestfinished', 'requestfailed']) page.on(end, (r) => page.asking.delete(r.url()));
+	/* From the first request on: a handler that is added later may come after the browser's next request. */
+	if (options.breaks)
+		await page.route(options.breaks.pattern, (route) =>
+			page.isBroken ? route.fulfill({ status: 500, json: options.breaks.error }) : route.continue()
+		);
 	await page.goto(url + where);
 	await drawn(page);
 	await painted(page);

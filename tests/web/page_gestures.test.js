@@ -331,21 +331,26 @@ on(
 	'trouble: what went wrong is said, can be copied, and tried again',
 	'',
 	async (page, { get }) => {
-		const error = { error: { code: 'EIO', message: 'the disk is gone', hint: 'plug it in' } };
-		await page.route('**/api/v1/top?**', (route) => route.fulfill({ status: 500, json: error }));
+		page.isBroken = true;
 		await page.keyboard.press('v');
 		await page.waitForSelector('.trouble:visible');
 		assert.match(await page.textContent('.trouble'), /the disk is gone.*plug it in/);
 		await page.click('text=Copy details');
 		await page.waitForSelector('.notice');
 		assert.match(await clipboard(page), /the disk is gone\nplug it in\n500 EIO\nhttp/);
-		await page.unroute('**/api/v1/top?**');
+		page.isBroken = false;
 		await after(page, () => page.click('text=Retry'));
 		assert.strictEqual(await page.isVisible('.trouble'), false);
 		assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
 		page.trouble = page.trouble.filter((t) => !/500/.test(t)); /* the browser notes each answer that is an error */
 	},
-	CLIPBOARD
+	{
+		...CLIPBOARD,
+		breaks: {
+			pattern: '**/api/v1/top?**',
+			error: { error: { code: 'EIO', message: 'the disk is gone', hint: 'plug it in' } }
+		}
+	}
 );
 on('waits', 'loading: what was there stays, dimmed; it can be cancelled', '', async (page) => {
 	let go;

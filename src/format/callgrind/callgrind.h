@@ -12,8 +12,7 @@
  *     fi=(2) inline.h                      code of another file inlined into main; fe= ends it
  *
  * The sources are the manual of valgrind 3.19, "Callgrind Format Specification", and the practice
- * of valgrind, xdebug, pprof and KCachegrind beyond it. docs/formats.md lists what each element
- * becomes.
+ * of valgrind, xdebug, pprof and KCachegrind beyond it.
  *
  * The file is a call graph without stacks: callgrind_stacks.c estimates them. The writer stores the
  * tree of one type as such a graph. */

@@ -90,12 +90,14 @@ static uint32_t fx_series(struct fx_reader *f, const struct fx_thread *t, double
 
 /* Selects the tables of a thread's stacks: its own or the shared ones. */
 static void fx_stacks_init(struct fx_reader *f, struct fx_process *p, const struct fx_tables *own,
-			   struct fx_stacks *s)
+			   struct fx_libs libs, struct fx_stacks *s)
 {
 	*s = (struct fx_stacks){ .own = own,
 				 .shared = &p->shared,
-				 .libs = p->libs.v,
-				 .n_libs = p->libs.n,
+				 .libs = libs.n ? p->libs.v + libs.first : NULL,
+				 .n_libs = libs.n,
+				 .by_start = p->by_start.v,
+				 .n_by_start = p->by_start.n,
 				 .kinds = p->kinds.v,
 				 .n_kinds = p->kinds.n,
 				 .texts = &f->texts,
@@ -269,12 +271,12 @@ static void fx_give_thread(struct fx_reader *f, struct fx_thread *t)
 	if (t->tables.columns[FX_SAMPLE_STACK].n == 0)
 		return;
 	if (t->tables.seen & 1 << FX_STACK_TABLE) {
-		fx_stacks_init(f, p, &t->tables, &own);
+		fx_stacks_init(f, p, &t->tables, t->libs.n ? t->libs : p->own, &own);
 		fx_give_samples(f, t, &own);
 		fx_stacks_done(&own);
 	} else {
 		if (!p->shared_stacks.own)
-			fx_stacks_init(f, p, &p->shared, &p->shared_stacks);
+			fx_stacks_init(f, p, &p->shared, p->own, &p->shared_stacks);
 		fx_give_samples(f, t, &p->shared_stacks);
 	}
 	fx_tables_done(&t->tables);
@@ -301,8 +303,10 @@ int fx_give(struct fx_reader *f, const char *name)
 {
 	for (size_t i = 0; i < f->processes.n; i++) {
 		struct fx_process *p = f->processes.v[i];
-		if (p->libs.n)
-			qsort(p->libs.v, p->libs.n, sizeof *p->libs.v, fx_lib_cmp);
+		if (!p->libs.n)
+			continue;
+		vec_append(&p->by_start, p->libs.v, p->libs.n);
+		qsort(p->by_start.v, p->by_start.n, sizeof *p->by_start.v, fx_lib_cmp);
 	}
 	fx_find_cpu_times(f);
 	for (size_t i = 0; i < f->threads.n; i++)

@@ -119,6 +119,14 @@ static int fx_read_list(struct fx_reader *f, struct fx_process *p,
 	return rc;
 }
 
+static int fx_read_libs(struct fx_reader *f, struct fx_process *p, struct fx_libs *out)
+{
+	out->first = p->libs.n;
+	int rc = fx_read_list(f, p, fx_read_lib);
+	out->n = p->libs.n - out->first;
+	return rc;
+}
+
 static void fx_keep_type(struct fx_reader *f, uint32_t label, uint32_t value)
 {
 	const struct {
@@ -229,7 +237,7 @@ static int fx_read_thread_member(struct fx_reader *f, struct fx_process *p, stru
 	if (json_is(key, "tid"))
 		return fx_read_id(f, &t->tid);
 	if (json_is(key, "libs"))
-		return fx_read_list(f, p, fx_read_lib);
+		return fx_read_libs(f, p, &t->libs);
 	int rc = fx_read_table(&t->tables, key, f->json, &f->texts, &f->budget, f->err);
 	return rc ? rc : json_skip(f->json, f->err);
 }
@@ -283,7 +291,7 @@ static int fx_read_profile(struct fx_reader *f, struct fx_process *outer)
 		if (json_is(&key, "meta"))
 			rc = fx_read_meta(f, p);
 		else if (json_is(&key, "libs"))
-			rc = fx_read_list(f, p, fx_read_lib);
+			rc = fx_read_libs(f, p, &p->own);
 		else if (json_is(&key, "threads"))
 			rc = fx_read_list(f, p, fx_read_thread);
 		else if (json_is(&key, "shared"))
@@ -311,6 +319,7 @@ static void fx_reader_done(struct fx_reader *f)
 	for (size_t i = 0; i < f->processes.n; i++) {
 		struct fx_process *p = f->processes.v[i];
 		vec_done(&p->libs);
+		vec_done(&p->by_start);
 		vec_done(&p->kinds);
 		fx_tables_done(&p->shared);
 		fx_stacks_done(&p->shared_stacks);

@@ -18,14 +18,17 @@ struct fx_thread {
 	uint32_t process; /* index */
 	uint32_t name, process_name;
 	uint32_t pid, tid;
+	struct fx_libs libs; /* n = 0: the process has them */
 	struct fx_tables tables;
 };
 /* The file itself, and each process nested in it. */
 struct fx_process {
 	uint32_t index;
 	double start_ms, interval_ms;
-	uint32_t cpu_unit; /* of threadCPUDelta */
-	VEC(struct fx_lib) libs;
+	uint32_t cpu_unit;           /* of threadCPUDelta */
+	VEC(struct fx_lib) libs;     /* of the process and of its threads, in the file's order */
+	VEC(struct fx_lib) by_start; /* filled by fx_give */
+	struct fx_libs own;          /* of the process */
 	VEC(uint8_t) kinds;
 	struct fx_tables shared;
 	struct fx_stacks shared_stacks; /* for threads without their own tables */

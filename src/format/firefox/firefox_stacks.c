@@ -52,13 +52,17 @@ static bool fx_is_hex(struct fx_text t)
 
 /* --- processed: frame → func → resource, source ----------------------------------------------- */
 
-static struct fx_text fx_resource(const struct fx_stacks *s, int32_t resource)
+static const struct fx_lib *fx_lib_of(const struct fx_stacks *s, int32_t resource)
 {
 	int32_t lib = fx_cell(s->own, FX_RESOURCE_LIB, resource);
+	return lib >= 0 && (size_t)lib < s->n_libs ? &s->libs[lib] : NULL;
+}
+
+static struct fx_text fx_resource(const struct fx_stacks *s, int32_t resource)
+{
+	const struct fx_lib *lib = fx_lib_of(s, resource);
 	struct fx_text name = fx_string(s, fx_cell(s->own, FX_RESOURCE_NAME, resource));
-	if (name.len == 0 && lib >= 0 && (size_t)lib < s->n_libs)
-		return fx_text_of(s->texts, s->libs[lib].name);
-	return name;
+	return name.len == 0 && lib ? fx_text_of(s->texts, lib->name) : name;
 }
 
 static struct fx_text fx_source(const struct fx_stacks *s, int32_t func)
@@ -68,12 +72,6 @@ static struct fx_text fx_source(const struct fx_stacks *s, int32_t func)
 	if (source < 0)
 		return fx_string(s, fx_cell(s->own, FX_FUNC_FILE, func));
 	return fx_string(s, fx_cell(t, FX_SOURCE_FILE, source));
-}
-
-static const struct fx_lib *fx_lib_of(const struct fx_stacks *s, int32_t resource)
-{
-	int32_t lib = fx_cell(s->own, FX_RESOURCE_LIB, resource);
-	return lib >= 0 && (size_t)lib < s->n_libs ? &s->libs[lib] : NULL;
 }
 
 static void fx_from_func(const struct fx_stacks *s, int32_t func, struct fx_frame *f)
@@ -139,8 +137,8 @@ static void fx_from_location(struct fx_text location, struct fx_frame *f)
 
 static const struct fx_lib *fx_lib_at(const struct fx_stacks *s, uint64_t address)
 {
-	size_t after = search_first(i, 0, s->n_libs, s->libs[i].start > address);
-	return after && address < s->libs[after - 1].end ? &s->libs[after - 1] : NULL;
+	size_t after = search_first(i, 0, s->n_by_start, s->by_start[i].start > address);
+	return after && address < s->by_start[after - 1].end ? &s->by_start[after - 1] : NULL;
 }
 
 /* Names an unsymbolized frame: the library and the offset in it, never the address, which is valid

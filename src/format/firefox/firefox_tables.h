@@ -108,11 +108,18 @@ struct fx_lib {
 	uint32_t id;                  /* of this file in the profile */
 };
 
+/* A list of libraries, by index in struct fx_process.libs. */
+struct fx_libs {
+	uint32_t first, n;
+};
+
 /* The source of frames. If a thread has no strings or sources, the shared ones are used. */
 struct fx_stacks {
 	const struct fx_tables *own, *shared;
-	const struct fx_lib *libs; /* by start, then in the file's order */
+	const struct fx_lib *libs; /* of the thread, or else of its process, in the file's order */
 	size_t n_libs;
+	const struct fx_lib *by_start; /* all of the process, then in the file's order */
+	size_t n_by_start;
 	const uint8_t *kinds; /* by category: enum frame_kind, or FRAME_KINDS if unknown */
 	size_t n_kinds;
 	const struct strtab *texts;

@@ -32,6 +32,8 @@ enum {
 	SYSPROF_MAX_BYTES = 1 << 30,
 	/* limit: bytes of the symbols inside of a capture of sysprof, decompressed */
 	SYSPROF_MAX_SYMBOLS = 256 << 20,
+	/* limit: names of generated code in a capture of sysprof; later ones are skipped */
+	SYSPROF_MAX_JITS = 1 << 22,
 };
 
 extern const struct format format_sysprof;
@@ -59,7 +61,7 @@ void sysprof_symbols_add(struct sysprof_symbols *s, const char *file, size_t fil
 			 struct wire data);
 /* Call after the last part. Returns false if the file cannot be read. */
 bool sysprof_symbols_ready(struct sysprof_symbols *s, bool big);
-/* Adds the rows of a jitmap. Returns false if it is cut. */
+/* Adds the rows of a jitmap. Returns false if it is cut, or at the limit. */
 bool sysprof_symbols_add_jits(struct sysprof_symbols *s, struct wire w);
 /* Returns the name at an address of a process, or NULL. */
 const char *sysprof_symbols_find(const struct sysprof_symbols *s, uint32_t pid, uint64_t address,

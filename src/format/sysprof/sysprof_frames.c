@@ -118,13 +118,12 @@ static void object_build_id(const struct sysprof_frames *f, const struct sysprof
 
 static uint32_t object_mapping(struct sysprof_frames *f, struct sysprof_object *o)
 {
+	if (o->mapping != MAPPING_NONE)
+		return o->mapping;
 	struct give_text name = object_name(f, o);
 	struct mapping m = { .name = f->sink->ops->string(f->sink, name.s, name.len) };
-	if (o->mapping == MAPPING_NONE) {
-		object_build_id(f, o, &m);
-		o->mapping = f->sink->ops->mapping(f->sink, &m);
-	}
-	return o->mapping;
+	object_build_id(f, o, &m);
+	return o->mapping = f->sink->ops->mapping(f->sink, &m);
 }
 
 /* Whether frames of it are known by their offset: not the memory of code made at run time. */

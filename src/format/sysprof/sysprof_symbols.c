@@ -105,7 +105,7 @@ const char *sysprof_symbols_find(const struct sysprof_symbols *s, uint32_t pid, 
 bool sysprof_symbols_add_jits(struct sysprof_symbols *s, struct wire w)
 {
 	uint32_t n = wire_u32(&w);
-	for (; n && wire_left(&w) > 8; n--) {
+	for (; n && wire_left(&w) > 8 && s->jits.n < SYSPROF_MAX_JITS; n--) {
 		struct sysprof_jit jit;
 		uint64_t address = wire_u64(&w);
 		jit.name = wire_text(&w, &jit.len);

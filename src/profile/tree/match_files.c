@@ -18,7 +18,7 @@ static void note_dirs(struct matcher *x)
 {
 	struct map seen = { 0 }; /* file → sides */
 	for (uint32_t i = 0; i < x->m->n; i++) {
-		uint32_t file = matcher_file(x, x->names->funcs.v[i].file);
+		uint32_t file = matcher_file(x, x->files[i]);
 		const uint32_t *known = map_get(&seen, file);
 		if (known && (*known | x->sides[i]) == *known)
 			continue;
@@ -66,13 +66,55 @@ static size_t likeness(struct matcher *x, uint32_t newer, uint32_t older)
 
 /* --- members of a group that are told apart --- */
 
-static uint32_t part_of(struct matcher *x, const struct tree_func *f, enum frame_kind language)
+static uint64_t bundle_key(uint32_t file, uint8_t side)
+{
+	return hash_mix(file, side);
+}
+
+static void note_bundles(struct matcher *x)
+{
+	const struct strtab *s = &x->names->strings;
+	for (uint32_t i = 0; i < x->m->n; i++) {
+		uint32_t file = x->files[i];
+		if (!identity_is_bundle(strtab_get(s, file), strtab_len(s, file)))
+			continue;
+		for (uint8_t side = NEWER; side <= OLDER; side++) {
+			uint64_t key = bundle_key(matcher_file(x, file), side);
+			const uint32_t *known = map_get(&x->bundles, key);
+			if (x->sides[i] & side)
+				map_put(&x->bundles, key,
+					known && *known != file ? TREE_NONE : file);
+		}
+	}
+	x->has_bundles = true;
+}
+
+/* Whether a side has several bundles that differ only in their hashes: "index-3f2a1b9c.js" and
+ * "index-9d0e1f2a.js" of one build have nothing in common. */
+static bool is_ambiguous(struct matcher *x, uint32_t file)
+{
+	const struct strtab *s = &x->names->strings;
+	if (!identity_is_bundle(strtab_get(s, file), strtab_len(s, file)))
+		return false;
+	if (!x->has_bundles)
+		note_bundles(x);
+	for (uint8_t side = NEWER; side <= OLDER; side++) {
+		uint64_t key = bundle_key(matcher_file(x, file), side);
+		const uint32_t *known = map_get(&x->bundles, key);
+		if (known && *known == TREE_NONE)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t part_of(struct matcher *x, uint32_t func, enum frame_kind language)
 {
 	size_t n;
+	uint32_t file = x->files[func], name = x->names->funcs.v[func].name;
 	const struct strtab *s = &x->names->strings;
 	if (!identity_is_unique(language))
-		return matcher_file(x, f->file);
-	const char *major = identity_major(strtab_get(s, f->name), strtab_len(s, f->name), &n);
+		return is_ambiguous(x, file) ? file : matcher_file(x, file);
+	const char *major = identity_major(strtab_get(s, name), strtab_len(s, name), &n);
 	return language == FRAME_GO ? strtab_putn(&x->names->strings, major, n) : 0;
 }
 
@@ -89,8 +131,7 @@ void classes_make(struct matcher *x, const struct match_group *g, struct classes
 	vec_clear(&c->members);
 	vec_clear(&c->v);
 	for (uint32_t i = g->first; i != TREE_NONE; i = x->next[i])
-		vec_push(&c->members, (struct match_member){
-					      part_of(x, &x->names->funcs.v[i], g->language), i });
+		vec_push(&c->members, (struct match_member){ part_of(x, i, g->language), i });
 	qsort(c->members.v, c->members.n, sizeof *c->members.v, member_cmp);
 	for (uint32_t i = 0; i < c->members.n; i++) {
 		struct match_member m = c->members.v[i];
@@ -182,8 +223,7 @@ static uint32_t count_of(const struct map *m, uint64_t key)
 static void count_dirs(struct matcher *x)
 {
 	for (uint32_t i = 0; i < x->m->n; i++) {
-		const char *s =
-			strtab_get(&x->names->strings, matcher_file(x, x->names->funcs.v[i].file));
+		const char *s = strtab_get(&x->names->strings, matcher_file(x, x->files[i]));
 		for (const char *slash = strchr(s, '/'); slash; slash = strchr(slash + 1, '/')) {
 			uint64_t hash = hash_bytes(s, slash - s);
 			map_put(&x->dir_funcs, hash, count_of(&x->dir_funcs, hash) + 1);

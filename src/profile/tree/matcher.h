@@ -37,15 +37,17 @@ struct matcher {
 	const struct tree *trees[2]; /* newer, older */
 	/* By function of names. */
 	uint8_t *sides;
-	uint32_t *same;     /* the function that stands for it */
-	uint32_t *next;     /* in its group; TREE_NONE */
+	uint32_t *files; /* its source file: that of the tree, or in the name of generated code */
+	uint32_t *same;  /* the function that stands for it */
+	uint32_t *next;  /* in its group; TREE_NONE */
 	uint32_t *group_of; /* TREE_NONE: in none */
 	bool *is_address;
 	VEC(struct match_group) groups;
 	struct map group_index;
 	struct map binary_keys, file_keys; /* string → string without what a build adds */
 	struct map dirs;                   /* hash of a directory → sides that have it */
-	bool has_dirs, is_within;
+	struct map bundles; /* file without hash and side → file, or TREE_NONE: several */
+	bool has_dirs, has_bundles, is_within;
 	struct map dir_funcs; /* is_within: hash of a directory → functions below it */
 	struct map renames;   /* hash of two directories → functions of both, under one path */
 	VEC(struct nameless) nameless;

@@ -109,6 +109,19 @@ static bool is_address(const struct matcher *x, const struct tree_func *f)
 				   strtab_get(s, f->binary), strtab_len(s, f->binary));
 }
 
+/* JavaScript's runtimes and CPython write the source file into names. */
+static uint32_t file_of(struct matcher *x, const struct tree_func *f, enum frame_kind language)
+{
+	const struct strtab *s = &x->names->strings;
+	size_t n = 0;
+	if (f->file || language != FRAME_JIT)
+		return f->file;
+	const char *path = identity_place(strtab_get(s, f->name), strtab_len(s, f->name), &n);
+	buf_clear(&x->text);
+	buf_add(&x->text, path, n);
+	return n ? put_text(x) : 0;
+}
+
 /* --- groups --- */
 
 struct group_key {
@@ -134,6 +147,7 @@ static void add_to_group(struct matcher *x, uint32_t func)
 				 .first = TREE_NONE };
 	struct group_key key = { x, &g };
 	uint32_t fresh = x->groups.n;
+	x->files[func] = file_of(x, f, language);
 	uint64_t hash = hash_mix((uint64_t)g.name << 32 | g.binary, g.kind);
 	uint32_t id = map_intern(&x->group_index, hash, fresh, is_group, &key);
 	if (id == fresh)
@@ -154,6 +168,7 @@ static void make_groups(struct matcher *x)
 	for (uint32_t i = 0; i < x->m->n; i++) {
 		const struct tree_func *f = &x->names->funcs.v[i];
 		x->same[i] = i;
+		x->files[i] = f->file;
 		x->group_of[i] = x->next[i] = TREE_NONE;
 		if (!identity_is_function(f->kind))
 			continue;
@@ -248,6 +263,7 @@ static void settle(struct matcher *x)
 static void matcher_done(struct matcher *x)
 {
 	free(x->sides);
+	free(x->files);
 	free(x->same);
 	free(x->next);
 	free(x->group_of);
@@ -258,6 +274,7 @@ static void matcher_done(struct matcher *x)
 	map_done(&x->binary_keys);
 	map_done(&x->file_keys);
 	map_done(&x->dirs);
+	map_done(&x->bundles);
 	map_done(&x->dir_funcs);
 	map_done(&x->renames);
 	map_done(&x->nameless_index);
@@ -274,6 +291,7 @@ static void matcher_init(struct matcher *x)
 	m->n = x->names->funcs.n;
 	m->how = xcalloc(m->n, sizeof *m->how);
 	x->sides = xcalloc(m->n, sizeof *x->sides);
+	x->files = xcalloc(m->n, sizeof *x->files);
 	x->same = xcalloc(m->n, sizeof *x->same);
 	x->next = xcalloc(m->n, sizeof *x->next);
 	x->group_of = xcalloc(m->n, sizeof *x->group_of);

@@ -10,7 +10,8 @@
  *   if no directory that both sides have would be renamed (the longest common path wins);
  * - if each side has one file only, and names are not those of one file (Python, JavaScript), the
  *   function is the same;
- * - a side without files matches all files.
+ * - a side without files matches all files;
+ * - generated code without a file has that of the path in its name, if there is one.
  *
  * In one tree of several builds (tree_merge_builds) there are no sides: directories are the same if
  * at least two functions, and half of those in one of them, are in both under the same path.

@@ -391,9 +391,10 @@ START_TEST(writes_to_a_descriptor)
 }
 END_TEST
 
-UNIT_MAIN("fs", writes_to_a_descriptor, reads_up_to_the_limit, reads_large_files_and_proc, reports_unreadable_files,
-	  never_waits_for_a_pipe, reads_one_line, commit_replaces_atomically, abort_leaves_nothing,
-	  pieces_of_any_size_arrive_in_order, full_disk_leaves_the_old_file,
-	  full_device_is_reported, closed_pipe_is_reported, standard_output,
-	  pipes_are_written_to_directly, names_of_descriptors_are_written_to_directly,
-	  a_link_laid_at_the_tmp_name_is_not_followed, reports_uncreatable_files)
+UNIT_MAIN("fs", writes_to_a_descriptor, reads_up_to_the_limit, reads_large_files_and_proc,
+	  reports_unreadable_files, never_waits_for_a_pipe, reads_one_line,
+	  commit_replaces_atomically, abort_leaves_nothing, pieces_of_any_size_arrive_in_order,
+	  full_disk_leaves_the_old_file, full_device_is_reported, closed_pipe_is_reported,
+	  standard_output, pipes_are_written_to_directly,
+	  names_of_descriptors_are_written_to_directly, a_link_laid_at_the_tmp_name_is_not_followed,
+	  reports_uncreatable_files)

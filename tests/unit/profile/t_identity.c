@@ -105,6 +105,9 @@ static const struct name_pair names[] = {
 	{ FRAME_JIT, "com.acme.Job$$Lambda$14/1234567890.run", "com.acme.Job$$Lambda.run" },
 	{ FRAME_JAVA, "jdk.internal.reflect.GeneratedMethodAccessor12.invoke",
 	  "jdk.internal.reflect.GeneratedMethodAccessor.invoke" },
+	{ FRAME_JAVA, "jdk.internal.reflect.GeneratedSerializationConstructorAccessor3.newInstance",
+	  "jdk.internal.reflect.GeneratedSerializationConstructorAccessor.newInstance" },
+	{ FRAME_JAVA, "com.acme.MethodAccessor2.get", NULL },
 	{ FRAME_JAVA, "com.acme.Job.run", NULL },
 	{ FRAME_JAVA, "java.lang.invoke.LambdaForm$MH.0x0000000800c8d440.invoke",
 	  "java.lang.invoke.LambdaForm$MH.invoke" },
@@ -197,7 +200,14 @@ START_TEST(names_show_their_language)
 		{ "Function::call", "", FRAME_NATIVE },
 		{ "Script::run(int)", "", FRAME_NATIVE },
 		{ "py::f:/srv/app.py", "", FRAME_JIT },
-		{ "py::f", "", FRAME_JIT },
+		{ "py::<module>:app.py", "", FRAME_JIT },
+		{ "py::f", "", FRAME_NATIVE },
+		{ "py::list::append(int)", "", FRAME_NATIVE },
+		{ "py::list::append", "", FRAME_NATIVE },
+		{ "TRACE_2_f", "", FRAME_NATIVE },
+		{ "TRACE_2::f.lua:3", "", FRAME_JIT },
+		{ "app::MethodAccessor2::get", "", FRAME_NATIVE },
+		{ "reflect.GeneratedMethodAccessor2.invoke", "", FRAME_JIT },
 		{ "julia_sum_1234", "", FRAME_JIT },
 		{ "void [app] A.B::C()[Optimized]", "", FRAME_JIT },
 	};
@@ -217,6 +227,24 @@ START_TEST(names_lose_what_a_build_adds)
 		const struct name_pair *n = &names[i];
 		bool differs = identity_name(n->kind, n->text, strlen(n->text), &b);
 		assert_same(n->text, differs, &b, n->same);
+		buf_done(&b);
+	}
+}
+END_TEST
+
+/* The rest may end in a number that the program has in its source. */
+START_TEST(names_lose_one_number_of_a_compiler)
+{
+	static const struct name_pair all[] = {
+		{ FRAME_JIT, "julia_layer_1_1234", "julia_layer_1" },
+		{ FRAME_JIT, "julia_layer_2_1234", "julia_layer_2" },
+		{ FRAME_NATIVE, "camlMain.loop_1_274", "camlMain.loop_1" },
+		{ FRAME_NATIVE, "camlMain.loop_1_274.cold", "camlMain.loop_1" },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct buf b = { 0 };
+		bool differs = identity_name(all[i].kind, all[i].text, strlen(all[i].text), &b);
+		assert_same(all[i].text, differs, &b, all[i].same);
 		buf_done(&b);
 	}
 }
@@ -333,5 +361,6 @@ START_TEST(the_rest_has_nothing_to_remove)
 END_TEST
 
 UNIT_MAIN("identity", code_loses_its_tier, names_show_their_language, names_lose_what_a_build_adds,
-	  binaries_lose_directories_and_versions, files_lose_versions_of_directories,
-	  addresses_do_not_count_as_names, words_for_missing_names, the_rest_has_nothing_to_remove)
+	  names_lose_one_number_of_a_compiler, binaries_lose_directories_and_versions,
+	  files_lose_versions_of_directories, addresses_do_not_count_as_names,
+	  words_for_missing_names, the_rest_has_nothing_to_remove)

@@ -316,6 +316,29 @@ START_TEST(gecko_profiles_are_read)
 }
 END_TEST
 
+/* Resources number the libraries of their thread, in the file's order. */
+START_TEST(libraries_of_threads_stay_apart)
+{
+#define LIBS_THREAD(tid, libs) \
+	"{\"name\":\"T\",\"pid\":1,\"tid\":" tid ",\"libs\":[" libs "]," \
+	"\"samples\":{\"length\":1,\"stack\":[0],\"time\":[0]}," \
+	"\"stackTable\":{\"length\":1,\"frame\":[0],\"prefix\":[null]}," \
+	"\"frameTable\":{\"length\":1,\"func\":[0]}," \
+	"\"funcTable\":{\"length\":1,\"name\":[0],\"resource\":[0]}," \
+	"\"resourceTable\":{\"length\":1,\"lib\":[1],\"name\":[-1]}," \
+	"\"stringArray\":[\"0x10\"]}"
+#define LIB_A "{\"name\":\"a.so\",\"start\":4096,\"end\":5000}"
+#define LIB_B "{\"name\":\"b.so\",\"start\":8192,\"end\":9000}"
+#define LIB_C "{\"name\":\"c.so\",\"start\":9216,\"end\":9500}"
+	static const char text[] =
+		"{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":30,\"interval\":1,"
+		"\"startTime\":0},\"threads\":[" LIBS_THREAD("1", LIB_A "," LIB_B) "," LIBS_THREAD(
+			"2", LIB_C "," LIB_B) "," LIBS_THREAD("3", "") "],\"libs\":[" LIB_B
+								       "," LIB_A "]}";
+	check_folded(f, text, NULL, NULL, "a.so+0x10 1\nb.so+0x10 2\n", 0);
+}
+END_TEST
+
 /* Recordings of the developer tools of Firefox 59 to 90 contain the profile. */
 START_TEST(recordings_of_the_developer_tools_are_read)
 {
@@ -554,8 +577,9 @@ END_TEST
 
 UNIT_MAIN("firefox", representable_data_comes_back, visible_data_comes_back, waits_are_intervals,
 	  the_profiler_would_take_it, samples_without_times_get_some, gecko_profiles_are_read,
-	  recordings_of_the_developer_tools_are_read, pythons_sampler_takes_wall_time,
-	  gecko_frames_say_where_they_are, tables_may_be_shared_and_in_any_order,
-	  weights_are_counts_times_or_bytes, cpu_time_is_what_the_threads_used,
-	  cpu_time_of_several_threads, dangling_references_are_skipped_and_counted,
-	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, detected_by_content)
+	  libraries_of_threads_stay_apart, recordings_of_the_developer_tools_are_read,
+	  pythons_sampler_takes_wall_time, gecko_frames_say_where_they_are,
+	  tables_may_be_shared_and_in_any_order, weights_are_counts_times_or_bytes,
+	  cpu_time_is_what_the_threads_used, cpu_time_of_several_threads,
+	  dangling_references_are_skipped_and_counted, nothing_to_read_is_an_error,
+	  a_file_may_be_cut_anywhere, detected_by_content)

@@ -175,6 +175,23 @@ START_TEST(files_are_part_of_names_in_scripts)
 }
 END_TEST
 
+START_TEST(bundles_lose_their_hashes_if_one_has_the_name)
+{
+	GROUPS("aa", { OLD, "run", "", "/d/main.3f2a1b9c.js", FRAME_JS, 0 },
+	       { NEW, "run", "", "/d/main.77e0c1d2.js", FRAME_JS, 0 });
+	GROUPS("abc", { OLD, "t", "", "/d/index-3f2a1b9c.js", FRAME_JS, 0 },
+	       { NEW, "t", "", "/d/index-77e0c1d2.js", FRAME_JS, 0 },
+	       { NEW, "t", "", "/d/index-9d0e1f2a.js", FRAME_JS, 0 });
+	/* The other bundle of a side may have other functions. */
+	GROUPS("abc", { OLD, "t", "", "/d/index-3f2a1b9c.js", FRAME_JS, 0 },
+	       { NEW, "t", "", "/d/index-77e0c1d2.js", FRAME_JS, 0 },
+	       { OLD, "u", "", "/d/index-9d0e1f2a.js", FRAME_JS, 0 });
+	GROUPS("aa", { OLD, "run", "", "/d/main.3f2a1b9c.js", FRAME_JS, 0 },
+	       { NEW, "run", "", "/d/main.77e0c1d2.js", FRAME_JS, 0 },
+	       { NEW, "run", "", "/e/main.9d0e1f2a.js", FRAME_JS, 0 });
+}
+END_TEST
+
 START_TEST(major_versions_are_separate_if_both_exist)
 {
 	GROUPS("aa", { OLD, "x/j/v2.F", "", "/m/j/v2@v2.0.1/f.go", FRAME_GO, 0 },
@@ -218,6 +235,20 @@ START_TEST(names_without_kinds_have_a_language)
 	       { NEW, "main.f.func1.3", "", "", FRAME_NATIVE, 0 });
 	GROUPS("aa", { OLD, "void [a] B::C()[QuickJitted]", "", "", FRAME_NATIVE, 0 },
 	       { NEW, "void [a] B::C()[OptimizedTier1]", "", "", FRAME_NATIVE, 0 });
+}
+END_TEST
+
+START_TEST(paths_in_names_are_files)
+{
+	GROUPS("aa", { OLD, "JS:*f /srv/b7/app.js:3:9", "", "", FRAME_JIT, 0 },
+	       { NEW, "JS:f /srv/b8/app.js:4:9", "", "", FRAME_JIT, 0 });
+	GROUPS("aba", { OLD, "py::run:/s/b7/x/__init__.py", "", "", FRAME_JIT, 0 },
+	       { NEW, "py::run:/s/b8/y/__init__.py", "", "", FRAME_JIT, 0 },
+	       { NEW, "py::run:/s/b8/x/__init__.py", "", "", FRAME_JIT, 0 });
+	GROUPS("ab", { OLD | NEW, "py::run:/s/x/__init__.py", "", "", FRAME_JIT, 0 },
+	       { NEW, "py::run:/s/y/__init__.py", "", "", FRAME_JIT, 0 });
+	GROUPS("ab", { OLD | NEW, "JS:f /s/x/index.js:1:1", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "JS:f /s/y/index.js:1:1", "", "", FRAME_NATIVE, 0 });
 }
 END_TEST
 
@@ -386,8 +417,9 @@ END_TEST
 
 UNIT_MAIN("tree_match", equal_functions_are_the_same, directories_versions_and_clones_differ,
 	  names_binaries_and_kinds_differ, files_distinguish_functions_of_one_name,
-	  files_are_part_of_names_in_scripts, major_versions_are_separate_if_both_exist,
-	  source_files_tell_the_language, names_without_kinds_have_a_language,
+	  files_are_part_of_names_in_scripts, bundles_lose_their_hashes_if_one_has_the_name,
+	  major_versions_are_separate_if_both_exist, source_files_tell_the_language,
+	  names_without_kinds_have_a_language, paths_in_names_are_files,
 	  addresses_of_two_builds_are_one_function,
 	  a_side_without_names_hides_those_of_the_other_one, trees_of_two_builds_overlap,
 	  builds_in_one_tree_become_one, directories_of_one_build_stay_apart,
