@@ -87,7 +87,10 @@ ends "the summary" 0 record -a -d 0.3 -o "$dir/x.folded"
 has "… reports samples" " samples" "$errs"
 has "… losses" " lost" "$errs"
 has "… its cost" "peak memory" "$errs"
+one_cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[,-].*//')
+for _ in 1 2; do start taskset -c "$one_cpu" sh -c 'while :; do :; done'; done # one of them waits while the other one runs
 ends "waits for a CPU" 0 record -v -e sched-wait -d 0.3 -o "$dir/x.folded"
+kill "${pids[@]: -2}"
 hasnt "… nothing about blocked time, which was not requested" "went into waits" "$errs"
 hasnt "… nor about samples, since none are expected" "  due " "$errs"
 ends "blocked time" 0 record -v -e off-cpu,cpu -d 0.3 -o "$dir/x.folded"

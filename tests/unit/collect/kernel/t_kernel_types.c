@@ -616,15 +616,16 @@ START_TEST(old_parts_go)
 		T_SKIP("no " KERNEL_BTF " or /sys/kernel/notes");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(command, sizeof command,
-		 "cd %s && mkdir -p -m 700 kernel-types/ab && head -c 5000000 /dev/zero >kernel-types/ab/old && "
+		 "cd %s && mkdir -p -m 700 kernel-types/ab && head -c 5000000 /dev/zero "
+		 ">kernel-types/ab/old && "
 		 "touch -d 2001-01-01 kernel-types/ab/old",
 		 dir);
 	ck_assert_int_eq(system(command), 0);
 	types_part_open(&t, dir);
 	ck_assert_str_ne(t.path, "");
 	types_part_close(&t);
-	snprintf(command, sizeof command,
-		 "cd %s/kernel-types && ! test -e ab/old && test -f */*", dir);
+	snprintf(command, sizeof command, "cd %s/kernel-types && ! test -e ab/old && test -f */*",
+		 dir);
 	ck_assert_int_eq(system(command), 0);
 	snprintf(command, sizeof command, "rm -r %s", dir);
 	ck_assert_int_eq(system(command), 0);

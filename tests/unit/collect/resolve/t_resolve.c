@@ -300,8 +300,8 @@ START_TEST(mappings_beyond_the_limit)
 
 	if (!setup())
 		T_SKIP(NEEDS);
-	record((struct side_record){ .kind = SIDE_FORK, .pid = INT32_MAX, .tid = INT32_MAX },
-	       NULL, 0);
+	record((struct side_record){ .kind = SIDE_FORK, .pid = INT32_MAX, .tid = INT32_MAX }, NULL,
+	       0);
 	resolve_get_stats(resolver, &before);
 	for (uint64_t i = 0; i < PROCESS_MAX_MAPS + 10; i++)
 		record((struct side_record){ .kind = SIDE_MMAP,
@@ -389,5 +389,4 @@ END_TEST
 
 UNIT_MAIN("resolve", gone_when_resolved, gone_when_seen, object_lost, opened_later,
 	  other_namespaces, ran_before, stands_for_periods, never_heard_of, exec_in_time,
-	  fork_without_exec, pid_used_again, lost_records,
-	  mappings_beyond_the_limit, soak)
+	  fork_without_exec, pid_used_again, lost_records, mappings_beyond_the_limit, soak)
