@@ -159,7 +159,7 @@ if [ -r /sys/kernel/btf/vmlinux ] && python3 tests/live/bend_types.py /sys/kerne
 	log_lines() { sed -n '/^cresset: .*the verifier rejects/,/^cresset: warning/p' "$tmp/err" | grep -c '^  '; }
 	bent -e cpu,off-cpu
 	is "a program that the verifier refuses costs its feature" $? 0
-	has "… the program and the verifier's last line are named" "warning: no waits are recorded: the kernel's verifier refuses off_switch: access beyond struct task_struct" "$(<"$tmp/err")"
+	has "… the program and the verifier's last line are named" "warning: no waits are recorded: the kernel's verifier rejects off_switch: access beyond struct task_struct" "$(<"$tmp/err")"
 	is "… and no more of its log" "$(log_lines)" 0
 	bent -v -e cpu,off-cpu
 	is "-v: its last 20 lines" "$(log_lines)" 20
@@ -168,7 +168,7 @@ if [ -r /sys/kernel/btf/vmlinux ] && python3 tests/live/bend_types.py /sys/kerne
 	holds "-vv: all of it ($(log_lines) lines)" test "$(log_lines)" -gt 100
 	bent -e off-cpu
 	is "with no other events the recording fails" $? 4
-	has "… with the same words" "error: cannot load the BPF programs: the kernel's verifier refuses off_switch: access beyond struct task_struct" "$(<"$tmp/err")"
+	has "… with the same words" "error: cannot load the BPF programs: the kernel's verifier rejects off_switch: access beyond struct task_struct" "$(<"$tmp/err")"
 	hasnt "… and no capability" "CAP_" "$(<"$tmp/err")"
 	"$cresset" doctor -v --btf "$tmp/bent" >"$tmp/doctor" 2>"$tmp/err"
 	is "doctor's status" $? 4
