@@ -143,6 +143,17 @@ static size_t rust_hash(const char *s, size_t len)
 	return run_before(s, len, isxdigit) == DIGITS ? ALL : 0;
 }
 
+/* "camlMain.fun", "camlMain__fun" of older versions: such functions of a module differ only in
+ * their number. */
+static bool is_anonymous_ocaml(const char *s, size_t len)
+{
+	static const char *const names[] = { ".fun", "__fun", ".anon_fn", "__anon_fn" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (ends(s, len, names[i]))
+			return true;
+	return false;
+}
+
 /* "_274" of "camlMain.loop_274": OCaml numbers all functions of a program. */
 static size_t ocaml_number(const char *s, size_t len)
 {
@@ -150,7 +161,9 @@ static size_t ocaml_number(const char *s, size_t len)
 	size_t n = strlen(caml), digits = run_before(s, len, isdigit);
 	if (len <= n + digits + 2 || !starts(s, len, caml) || !isupper((unsigned char)s[n]))
 		return 0;
-	return digits && s[len - digits - 1] == '_' ? digits + 1 : 0;
+	if (!digits || s[len - digits - 1] != '_' || is_anonymous_ocaml(s, len - digits - 1))
+		return 0;
+	return digits + 1;
 }
 
 /* "@GLIBC_2.14" or "@@GLIBC_2.14": versions have an underscore and digits, "@plt" does not. */

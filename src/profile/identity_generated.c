@@ -52,19 +52,32 @@ static struct cut generated_class(const char *s, size_t len, size_t from)
 	return no_cut;
 }
 
+/* Returns the length of what V8 writes before names; 0: none. */
+static size_t v8_kind(const char *s, size_t len)
+{
+	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
+					     "Script:" };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (starts(s, len, kinds[i]))
+			return strlen(kinds[i]);
+	return 0;
+}
+
 /* V8's: "~" interpreted, "^" baseline, "+" maglev, "*" turbofan, and "'" after that for code of
  * one context only. */
 static struct cut tier_mark(const char *s, size_t len, size_t from)
 {
-	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
-					     "Script:" };
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		size_t at = strlen(kinds[i]);
-		if (at < from || at >= len || !starts(s, len, kinds[i]) || !strchr("~^+*", s[at]))
-			continue;
-		return (struct cut){ at, at + 1 < len && s[at + 1] == '\'' ? 2 : 1 };
-	}
-	return no_cut;
+	size_t at = v8_kind(s, len);
+	if (!at || at < from || at >= len || !strchr("~^+*", s[at]))
+		return no_cut;
+	return (struct cut){ at, at + 1 < len && s[at + 1] == '\'' ? 2 : 1 };
+}
+
+/* "JS:~ /srv/app.js:3:9": such functions of a file differ only in their line. */
+static bool is_anonymous_js(const char *s, size_t len)
+{
+	size_t at = v8_kind(s, len) + tier_mark(s, len, 0).n;
+	return at && at < len && s[at] == ' ';
 }
 
 static size_t tier_suffix(const char *s, size_t len)
@@ -181,7 +194,7 @@ const char *identity_place(const char *s, size_t len, size_t *n)
 
 size_t generated_suffix(const char *s, size_t len)
 {
-	size_t n = line_suffix(s, len);
+	size_t n = is_anonymous_js(s, len) ? 0 : line_suffix(s, len);
 	n = n ? n : tier_suffix(s, len);
 	return n ? n : dotnet_tier(s, len);
 }
@@ -215,14 +228,8 @@ bool identity_code(const char *s, size_t len, struct buf *out)
 
 static bool is_javascript(const char *s, size_t len)
 {
-	static const char *const begins[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
-					      "Script:" };
-	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
-		size_t n = strlen(begins[i]);
-		if (starts(s, len, begins[i]) && n < len && s[n] != ':') /* no C++ */
-			return true;
-	}
-	return false;
+	size_t n = v8_kind(s, len);
+	return n && n < len && s[n] != ':'; /* no C++ */
 }
 
 /* "py::run:/srv/app.py" of CPython. Not "py::list::append(int)": C++ may have such namespaces. */

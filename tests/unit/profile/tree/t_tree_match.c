@@ -227,6 +227,10 @@ START_TEST(names_without_kinds_have_a_language)
 	       { NEW, "Job$$Lambda/0x0000000800c8d888.run", "", "", FRAME_NATIVE, 0 });
 	GROUPS("aa", { OLD, "LazyCompile:*f /srv/b7/app.js:3:9", "", "", FRAME_NATIVE, 0 },
 	       { NEW, "LazyCompile:~f /srv/b8/app.js:4:1", "", "", FRAME_NATIVE, 0 });
+	GROUPS("ab", { OLD, "JS:~ /srv/b7/app.js:3:9", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "JS:~ /srv/b8/app.js:4:1", "", "", FRAME_NATIVE, 0 });
+	GROUPS("ab", { OLD, "camlMain.fun_274", "", "", FRAME_NATIVE, 0 },
+	       { NEW, "camlMain.fun_310", "", "", FRAME_NATIVE, 0 });
 	GROUPS("aa", { OLD, "x.org/j/v2.F", "", "", FRAME_NATIVE, 0 },
 	       { NEW, "x.org/j/v3.F", "", "", FRAME_NATIVE, 0 });
 	GROUPS("ab", { OLD | NEW, "x.org/j/v2.F", "", "", FRAME_NATIVE, 0 },
