@@ -143,8 +143,9 @@ static void bpftrace_end_stack(struct bpftrace_stack *stack)
 	stack->is_kernel = bpftrace_is_kernel(bpftrace_trim(line, stack->end - 1));
 }
 
-/* The first line and those that begin with a comma have parts other than stacks. */
-static void bpftrace_split(struct bpftrace_reader *r, struct bpftrace_key *k)
+/* The first line and those that begin with a comma have parts other than stacks. Returns false if
+ * the key has too many stacks. */
+static bool bpftrace_split(struct bpftrace_reader *r, struct bpftrace_key *k)
 {
 	const char *s = r->key.data, *end = s + r->key.len;
 	struct bpftrace_stack *open = NULL;
@@ -162,12 +163,13 @@ static void bpftrace_split(struct bpftrace_reader *r, struct bpftrace_key *k)
 			if (open)
 				open->end = newline ? newline + 1 : end;
 			else
-				r->is_cut = true;
+				return false;
 		}
 		s = line_end + 1;
 	}
 	for (int i = 0; i < k->n_stacks; i++)
 		bpftrace_end_stack(&k->stacks[i]);
+	return true;
 }
 
 static void bpftrace_push_stack(struct bpftrace_reader *r, const struct bpftrace_stack *stack)
@@ -204,12 +206,15 @@ static void bpftrace_give(struct bpftrace_reader *r, uint32_t map, int64_t value
 {
 	struct bpftrace_key k = { 0 };
 	struct give_row row = { GIVE_ROW_NO_IDS, .value = value };
+	if (r->is_cut) {
+		r->skipped++;
+		return;
+	}
 	if (!r->key.len || !memchr(r->key.data, '\n', r->key.len)) {
 		r->maps.v[map].without = sum_add(r->maps.v[map].without, value);
 		return;
 	}
-	bpftrace_split(r, &k);
-	if (r->is_cut) {
+	if (!bpftrace_split(r, &k)) {
 		r->skipped++;
 		return;
 	}
@@ -371,12 +376,14 @@ static bool bpftrace_json_line(struct bpftrace_reader *r, const char *line, size
 
 static void bpftrace_line(struct bpftrace_reader *r, const char *line, size_t len, bool cut)
 {
-	if (cut)
+	if (cut) {
 		r->skipped++;
-	else if (len && *line == '{' && !r->is_open)
+		r->is_open = false; /* without the line it is another key */
+	} else if (len && *line == '{' && !r->is_open) {
 		r->skipped += !bpftrace_json_line(r, line, len);
-	else
+	} else {
 		bpftrace_text_line(r, line, len);
+	}
 }
 
 static void bpftrace_end(struct bpftrace_reader *r)

@@ -1,6 +1,7 @@
 // tier: test
 #include "read_peak.h"
 
+#include "base/input.h"
 #include "format/bpftrace/bpftrace.h"
 #include "format/table/table.h"
 
@@ -158,7 +159,23 @@ START_TEST(keys_that_are_cut_are_counted)
 }
 END_TEST
 
+/* Neither the key without a line that is too long nor the lines that follow are counted. */
+START_TEST(keys_with_a_cut_line_are_skipped)
+{
+	static const char *const keys[] = { "@[\n f\n ", "@[" };
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct buf b = { 0 };
+		buf_adds(&b, keys[i]);
+		while (b.len < INPUT_MAX_LINE + 1000)
+			buf_addf(&b, "%0999d", 7);
+		buf_adds(&b, "\n h\n]: 2\n@[\n g\n]: 3\n");
+		check_folded(f, buf_cstr(&b), NULL, NULL, "g 3\n", 1);
+		buf_done(&b);
+	}
+}
+END_TEST
+
 UNIT_MAIN("bpftrace", known_files_add_up, keys_of_every_form, other_values_are_counted,
 	  files_may_be_cut_anywhere, content_tells_the_format, parts_of_a_key_are_labels,
 	  maps_named_like_units_are_counted, keys_with_many_parts_take_bounded_memory,
-	  keys_that_are_cut_are_counted)
+	  keys_that_are_cut_are_counted, keys_with_a_cut_line_are_skipped)
