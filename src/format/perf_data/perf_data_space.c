@@ -60,12 +60,22 @@ static void space_unref(struct pd_world *w, struct pd_space *s)
 	free(s);
 }
 
-/* Returns the process's space, unshared. NULL at the limit. */
+/* Counts n mappings to be copied or moved. Returns false at the limit. */
+static bool may_move(struct pd_world *w, size_t n)
+{
+	if (w->moved + n > PD_MAX_MOVED + w->added * PD_MOVED_EACH)
+		return false;
+	w->moved += n;
+	return true;
+}
+
+/* Returns the process's space, unshared. NULL at a limit. */
 static struct pd_space *space_own(struct pd_world *w, struct pd_process *p)
 {
 	if (p->space && p->space->refs == 1)
 		return p->space;
-	if (p->space && w->n_maps + p->space->maps.n > PD_MAX_ALL_MAPS)
+	size_t n = p->space ? p->space->maps.n : 0;
+	if (w->n_maps + n > PD_MAX_ALL_MAPS || !may_move(w, n))
 		return NULL;
 	struct pd_space *own = xcalloc(1, sizeof *own);
 	own->refs = 1;
@@ -80,11 +90,13 @@ static struct pd_space *space_own(struct pd_world *w, struct pd_process *p)
 
 static bool space_add_bounded(struct pd_world *w, struct pd_space *s, const struct pd_map *m)
 {
-	if (s->maps.n + 2 > PD_MAX_MAPS || w->n_maps + 2 > PD_MAX_ALL_MAPS)
+	if (s->maps.n + 2 > PD_MAX_MAPS || w->n_maps + 2 > PD_MAX_ALL_MAPS ||
+	    !may_move(w, s->maps.n - space_at(s, m->start)))
 		return false;
 	w->n_maps -= s->maps.n;
 	space_add(s, m);
 	w->n_maps += s->maps.n;
+	w->added++;
 	return true;
 }
 

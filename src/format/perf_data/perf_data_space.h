@@ -16,6 +16,9 @@
 enum {
 	PD_MAX_MAPS = 16384,        /* executable mappings of one process */
 	PD_MAX_ALL_MAPS = 16 << 20, /* in total, 32 bytes each */
+	/* limit: mappings copied after forks or moved by new ones, besides 1024 for each new one */
+	PD_MAX_MOVED = 1 << 29,
+	PD_MOVED_EACH = 1024,
 	PD_ENDED = 256,
 	PD_MAX_THREADS = 4 << 20, /* Linux has no more pids */
 };
@@ -48,6 +51,7 @@ struct pd_world { /* zeroed = empty */
 	struct map by_tid, by_pid;
 	struct pd_space kernel; /* modules and BPF programs */
 	size_t n_maps;
+	uint64_t added, moved;    /* mappings so far: see PD_MAX_MOVED */
 	uint32_t ended[PD_ENDED]; /* processes, by index; a ring */
 	size_t n_ended;           /* so far */
 };

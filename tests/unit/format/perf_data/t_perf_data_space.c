@@ -123,6 +123,28 @@ START_TEST(mappings_have_a_limit)
 }
 END_TEST
 
+/* Children of a process with very many mappings that each add one: a few may, then only as many as were paid for by other new mappings. */
+START_TEST(copies_have_a_limit)
+{
+	enum { MAPS = PD_MAX_MAPS - 2, CHILDREN = 100, FREE = 10 };
+	struct pd_world w = { 0 };
+	const struct pd_map one = { 1, 2, 0, 1 };
+	uint64_t copied = 0;
+	for (uint64_t i = 0; i < MAPS; i++)
+		ck_assert(pd_world_map(&w, 1, &(struct pd_map){ i * 2, i * 2 + 1, 0, 1 }));
+	w.moved = PD_MAX_MOVED + w.added * PD_MOVED_EACH - 2 * FREE * MAPS;
+	for (uint32_t pid = 2; pid < 2 + CHILDREN; pid++) {
+		ck_assert(pd_world_fork(&w, pid, pid, 1, 1, true));
+		copied += pd_world_map(&w, pid, &one);
+		pd_world_exit(&w, pid, pid);
+	}
+	ck_assert_uint_ge(copied, FREE);
+	ck_assert_uint_le(copied, FREE + 2);
+	ck_assert(pd_world_map(&w, 1000, &one)); /* needs no copy */
+	pd_world_done(&w);
+}
+END_TEST
+
 /* --- order ------------------------------------------------------------------------------------ */
 
 /* As written by perf: in each round one CPU after another. The mappings of a process that ran on both are sorted by time. */
@@ -214,5 +236,5 @@ START_TEST(the_queue_has_a_limit)
 END_TEST
 
 UNIT_MAIN("perf_data_space", forks_execs_and_threads, spaces_are_like_bytes,
-	  ended_processes_are_forgotten, mappings_have_a_limit, records_are_put_in_order,
-	  rounds_are_enough, the_queue_has_a_limit)
+	  ended_processes_are_forgotten, mappings_have_a_limit, copies_have_a_limit,
+	  records_are_put_in_order, rounds_are_enough, the_queue_has_a_limit)
