@@ -243,6 +243,10 @@ static void sysprof_sample(struct sysprof_reader *r, const struct sysprof_head *
 	uint16_t n = wire_u16(&w);
 	wire_u16(&w);
 	uint32_t tid = wire_u32(&w);
+	if (w.c.bad) {
+		r->skipped++;
+		return;
+	}
 	struct wire addresses = sysprof_addresses(r, &w, n);
 	if ((int32_t)tid > 0 && tid != (uint32_t)h->pid && h->pid > 0)
 		map_put(&r->frames.threads, tid, h->pid);
@@ -282,6 +286,7 @@ static void sysprof_apply(struct sysprof_reader *r, const struct sysprof_moment 
 {
 	struct wire w = r->file, body;
 	struct sysprof_head h;
+	uint32_t child;
 	cur_take(&w.c, m->at);
 	if (!sysprof_next(&w, &h))
 		return;
@@ -297,7 +302,10 @@ static void sysprof_apply(struct sysprof_reader *r, const struct sysprof_moment 
 		sysprof_process(&r->frames, h.pid, body);
 		break;
 	case SYSPROF_FORK:
-		sysprof_fork(&r->frames, h.pid, wire_u32(&body));
+		child = wire_u32(&body);
+		r->skipped += body.c.bad;
+		if (!body.c.bad)
+			sysprof_fork(&r->frames, h.pid, child);
 		break;
 	case SYSPROF_EXIT:
 		pd_world_exit(&r->frames.now, h.pid, h.pid);

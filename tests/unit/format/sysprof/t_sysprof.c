@@ -248,6 +248,22 @@ START_TEST(lost_samples_are_counted)
 }
 END_TEST
 
+/* Neither is a sample without a stack nor a child with the number 0. */
+START_TEST(frames_cut_before_their_ids_are_skipped)
+{
+	static const uint64_t at[] = { PERF_CONTEXT_USER, 0x10000 };
+	struct capture c = capture_new(false);
+	put_map(&c, 7, 1000, 0x10000, "/bin/a", "");
+	put_head(&c, 2, 7, 2000, 0);
+	put_head(&c, 5, 7, 2000, 0);
+	put_sample(&c, 0, 3000, at, 2);
+	struct profile *p = read_capture(&c);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 2);
+	check_type(p, NULL, "[unknown] 1\n");
+	profile_free(p);
+}
+END_TEST
+
 static int64_t total_of(struct profile *p, const char *type)
 {
 	return profile_total(p, profile_pick_type(p, type));
@@ -287,4 +303,4 @@ END_TEST
 
 UNIT_MAIN("sysprof", known_captures_add_up, samples_in_both_byte_orders, maps_of_the_time,
 	  names_inside_of_the_capture, allocations_made_and_left, lost_samples_are_counted,
-	  a_date_beyond_nanoseconds_is_none)
+	  frames_cut_before_their_ids_are_skipped, a_date_beyond_nanoseconds_is_none)
