@@ -241,6 +241,41 @@ if command -v python3 >/dev/null; then
 	stop
 	for _ in $(seq 1200); do grep -q STOPPING=1 "$tmp/notified" && break; sleep 0.05; done
 	is "… and that it ends" "$(tail -n 1 "$tmp/notified")" STOPPING=1
+
+	# Any user can fill the queue of the init system, which this one reads after USR1.
+	python3 - "$tmp/full" >"$tmp/drained" <<-'END' &
+		import signal, socket, sys
+		signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(sys.argv[1])
+		sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		sender.setblocking(False)
+		try:
+		    while True:
+		        sender.sendto(b"X=1", sys.argv[1])
+		except BlockingIOError:
+		    print("full", flush=True)
+		signal.sigwait([signal.SIGUSR1])
+		while True:
+		    print(s.recv(4096).decode(), flush=True)
+	END
+	init=$!
+	pids+=("$init")
+	for _ in $(seq 1200); do grep -q full "$tmp/drained" && break; sleep 0.05; done
+	NOTIFY_SOCKET=$tmp/full serve "$waits"
+	kill -TERM "$server"
+	for _ in $(seq 400); do kill -0 "$server" 2>/dev/null || break; sleep 0.05; done
+	if kill -0 "$server" 2>/dev/null; then
+		not_ok "a full queue does not delay the end"
+		kill -KILL "$server"
+	else
+		ok "a full queue does not delay the end"
+	fi
+	NOTIFY_SOCKET=$tmp/full serve "$waits"
+	kill -USR1 "$init"
+	for _ in $(seq 1200); do grep -q READY=1 "$tmp/drained" && break; sleep 0.05; done
+	is "… and later it is ready" "$(grep -c READY=1 "$tmp/drained")" 1
+	stop
 else
 	skip "that it is ready" "no python3"
 fi

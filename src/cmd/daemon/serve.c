@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-enum { READY_TRIES = 600 };     /* of NOTIFY_WAIT_MS: the init system waits longer */
 enum { LARGE_BYTES = 4 << 20 }; /* larger than most messages, whose buffers are reused */
 
 /* In the order of enum server_log. */
@@ -151,15 +150,20 @@ static void reload(const struct cmd_line *line, const struct serve_opts *o, stru
 		log_info("tokens and certificates are read again");
 }
 
-/* SIGHUP reloads if there is anything to reload, else it ends the server as well. */
+/* Reports to the init system that the server is ready, again and again while its queue is full.
+ * SIGHUP reloads if there is anything to reload, else it ends the server as well. */
 static void wait_for_end(const struct cmd_line *line, const struct serve_opts *o,
-			 const sigset_t *all, struct server *server)
+			 const sigset_t *all, struct server *server, int init)
 {
+	static const struct timespec again = { .tv_nsec = NOTIFY_WAIT_MS * 1000000L };
 	bool can_reload = o->tokens || o->tls_cert || o->config;
-	int signal_number = 0;
+	bool init_awaits = notify_tell(init, "READY=1") != 0;
 	while (!interrupt_count()) {
-		if (sigwait(all, &signal_number) != 0)
+		int signal_number = sigtimedwait(all, NULL, init_awaits ? &again : NULL);
+		if (signal_number < 0) {
+			init_awaits = init_awaits && notify_tell(init, "READY=1") != 0;
 			continue;
+		}
 		if (signal_number != SIGHUP || !can_reload)
 			return;
 		reload(line, o, server);
@@ -212,11 +216,8 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 				&err);
 	}
 	int status = say_where(server);
-	if (status == CMD_OK) {
-		for (int i = 0; i < READY_TRIES && notify_tell(init, "READY=1"); i++)
-			;
-		wait_for_end(line, o, &all, server);
-	}
+	if (status == CMD_OK)
+		wait_for_end(line, o, &all, server, init);
 	notify_tell(init, "STOPPING=1");
 	server_stop(server);
 	users_done(&users);
