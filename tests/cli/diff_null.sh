@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # tier: test
-# A null test of cresset diff: perf script's text of one program on two days, with another pid, at other addresses, from another directory,
-# another build of it, or stripped. Nothing has changed, so functions are marked as often as chance marks them: at most 5 %, and --fail-on 0
-# fires in at most 2.5 % of all comparisons. tests/live/diff_null.sh has recordings.
+# A null test of cresset diff: it compares two outputs of perf script of one program. The newer one is of another day, has another pid, other
+# addresses or another directory, or is of another build or a stripped file. The program is the same, so differences are due to chance: at most
+# 5 % of functions are marked, and --fail-on 0 fails at most 2.5 % of all comparisons. tests/live/diff_null.sh compares real recordings.
 . tests/cli/lib.sh
 
 runs=40 samples=400
-# SEED VARIANT: samples of 30 functions, drawn by their shares. The seed is fixed, so the result is as well.
+# SEED VARIANT: prints random samples of 30 functions. Seeds are fixed, so every run of the test has the same samples.
 texts() {
 	awk -v seed="$1" -v variant="$2" -v samples=$samples 'BEGIN {
 		srand(seed)
@@ -33,7 +33,8 @@ texts() {
 	}'
 }
 
-# VARIANT SEED: adds up self values that were compared, those with an interval without 0, and the ends with 10 of --fail-on 0, in $compared, $marked, $fired.
+# VARIANT SEED: compares two outputs. Counts functions in $compared, functions with an interval of self without 0 in $marked, and exits with status
+# 10 (--fail-on 0) in $fired.
 compare() {
 	local got
 	texts $((2 * $2)) "" >"$tmp/old.perf.txt"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tier: test
-# Frames of a Firefox profile without names, as samply writes them, get the names of the files here with the same build ids. Their addresses are
-# relative to the first segment of the file.
+# A Firefox profile of samply has addresses without names, relative to the first segment of each file. They are symbolized from local files with
+# the same build id.
 . tests/cli/lib.sh
 cat >"$tmp/known.c" <<'END'
 volatile int x;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # tier: live
 # A null test of cresset diff: one program recorded twice, from another directory, stripped, as PIE or not, without ASLR, in another mount and pid
-# namespace, under another name of its library, on another day, and by perf. Nothing has changed, so functions are marked as often as chance marks them: at most 5 %, and
-# --fail-on 0 fires in at most 2.5 % of all comparisons. The same for files that are made of the recordings, in every format that is written and read.
+# namespace, under another name of its library, on another day, and by perf. The program is the same, so differences are due to chance: at most 5 % of
+# functions are marked, and --fail-on 0 fails at most 2.5 % of all comparisons. The same holds for the recordings converted to every format that is
+# both written and read.
 . tests/live/lib.sh
 needs_recording
 
@@ -31,10 +32,11 @@ recorded() {
 	timeout "$most_s" "$cresset" record -q -F 997 -o "$2" -- "${program[@]}" >/dev/null || not_ok "recording $1" "status $?"
 }
 
-# FILE OPTION…: of the program alone: not of what started it, nor of interrupts that other work caused.
+# FILE OPTION…: converts the samples of the program only, without the shell that started it and without the kernel, where interrupts of other work run.
 of_program() { "$cresset" convert -q "$1" --no-kernel --match 'cpu{comm="prog"}' "${@:2}" || not_ok "convert ${*:2}" $?; }
 
-# OLD NEW: adds up self values that were compared, those whose interval excludes 0, and the ends with 10 of --fail-on 0, in $compared, $marked, $fired.
+# OLD NEW: compares two files. Counts functions in $compared, functions with an interval of self without 0 in $marked, and exits with status 10
+# (--fail-on 0) in $fired.
 compare() {
 	local got
 	"$cresset" diff "$1" "$2" --json --top 0 --fail-on 0 >"$tmp/out.json" 2>"$tmp/err"

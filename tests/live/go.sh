@@ -26,7 +26,7 @@ looked_at() { # NAME
 	local name=$1 out=$tmp/$1.folded n
 	timeout "$most_s" "$cresset" record -q -F 1999 -o "$out" -- "$tmp/gc-$name" 2000 >/dev/null 2>"$tmp/record.err" ||
 		not_ok "$name: the recording" "$(tail -3 "$tmp/record.err")"
-	# Samples before the program's table is built are outside of this test.
+	# Samples from before the program's unwind table is built do not count here.
 	sed -i '/\[truncated: unwind table not loaded\]/d' "$out"
 	n=$(folded_sum . <"$out")
 	holds "$name: enough samples ($n)" test "$n" -ge 1000

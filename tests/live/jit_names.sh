@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
-# Code made at run time has its function's name for all tiers of a compiler, and with --jit-names raw the compiler's.
+# Code made at run time has the name of its function, whichever tier compiled it; with --jit-names raw, the name that the compiler gave it.
 . tests/live/lib.sh
 needs_recording
 name="JS:*'hot /srv/app.js:1:2"

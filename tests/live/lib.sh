@@ -122,10 +122,10 @@ end_trace() {
 	wait "$tracer"
 }
 
-# Records the kernel's own trace of events beside the commands that follow: begin_ftrace OUT EVENT FILTER…; end_ftrace OUT. Filter 0 means none. Its
-# timestamps use the same clock as ours. A reader of an event sees events in the order in which they came: those that begin before a recording and
-# the events that start in it enclose its timestamps, whatever takes the CPU away between them. Ends by itself when the test does. FTRACE_KB: size of
-# the buffer of each CPU; OUT.stats counts the events that did not fit.
+# Traces kernel events with ftrace while other commands run: begin_ftrace OUT EVENT FILTER…; end_ftrace OUT. Filter 0: none. Timestamps are of
+# CLOCK_MONOTONIC, as in a recording. Where several programs trace an event, they get it one after another, in the order in which they attached to it.
+# So the timestamp of an event in a recording lies between those in a trace started before the recording and in one started during it, even if the
+# host takes the CPU away in between. FTRACE_KB: size of the buffer of each CPU; OUT.stats counts the events that did not fit. Tracing ends with the test.
 declare -A ftrace_fd ftrace_pid
 begin_ftrace() {
 	local out=$1 fd

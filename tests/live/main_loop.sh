@@ -24,7 +24,7 @@ until_line() { # FILE TEXT PID
 	return 1
 }
 
-# From when on there is something of each CPU: the buffer of one may have been full.
+# Prints the time since which the trace has events of every CPU: a full buffer drops its oldest ones.
 whole_from() { awk '/^oldest event ts:/ { if ($4 > from) from = $4 } /^overrun:/ && $2 > 0 { lost = 1 } END { print lost ? from : 0 }' "$tmp/trace.stats"; }
 # Reads the trace of the thread from standard input. Prints the number of turns; the longest sleep outside epoll_wait until it is woken, and its system
 # call; the longest sum of sleeps in a turn; and the longest turn, without the waits for a CPU. Times are in ms.

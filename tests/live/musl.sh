@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tier: live
-# Programs of musl, which has unwind rows for almost nothing: stacks whole to main count as whole, callbacks from its code as cut, and no function
-# without a size names the stub of system calls. Needs musl-gcc.
+# Programs linked with musl. The code of musl has almost no unwind tables: a stack that reaches main is not truncated, and the system call stub of
+# musl, which has no symbol, is not named after the function before it (memset). Needs musl-gcc.
 . tests/live/lib.sh
 needs_recording
 command -v musl-gcc >/dev/null || { skip "programs of musl" "no musl-gcc"; finish; exit; }

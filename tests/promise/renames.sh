@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: test
-# A program of a user without rights gives itself a new name all the time: its names beyond its share are folded, which is logged. Another program of that
+# An unprivileged program renames itself all the time: names beyond its share of --max-series become [other], which is logged. Another program of that
 # user, and one of root, have their names.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -8,7 +8,7 @@ needs_recording
 
 chmod 755 "$tmp" # the store process is not root
 data=$tmp/data
-share=64 # of a program, at --max-series 1024
+share=64 # series of one program, at --max-series 1024
 ask() { "$cresset" sql --format csv --data "$data" "$1" 2>"$tmp/err" | tail -n +2 | tr -d '\r'; }
 burnt() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$1')"; }
 names() { ask "SELECT count(DISTINCT value) FROM labels WHERE key = 'comm' AND value LIKE '$1%'"; }
@@ -30,7 +30,7 @@ until_stored "o$$"
 holds "another program of that user has its name" test "$(burnt "o$$")" -gt 0
 holds "… and so has one of root" test "$(burnt "r$$")" -gt 0
 found=$(names "n$$-")
-# As many again have [other] as the name of the process.
+# Of as many more series only the thread has its name: the process is [other].
 holds "the first has names within its share ($found)" test "$found" -gt 8 -a "$found" -le $((2 * share))
 holds "… and the others are folded" test "$(burnt "[other]")" -gt 0
 end_always
