@@ -148,10 +148,7 @@ static size_t rust_hash(const char *s, size_t len)
 static bool is_anonymous_ocaml(const char *s, size_t len)
 {
 	static const char *const names[] = { ".fun", "__fun", ".anon_fn", "__anon_fn" };
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (ends(s, len, names[i]))
-			return true;
-	return false;
+	return ends_any(s, len, names, sizeof names / sizeof *names);
 }
 
 /* "_274" of "camlMain.loop_274": OCaml numbers all functions of a program. */

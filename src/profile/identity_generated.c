@@ -57,10 +57,7 @@ static size_t v8_kind(const char *s, size_t len)
 {
 	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
 					     "Script:" };
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (starts(s, len, kinds[i]))
-			return strlen(kinds[i]);
-	return 0;
+	return starts_any(s, len, kinds, sizeof kinds / sizeof *kinds);
 }
 
 /* V8's: "~" interpreted, "^" baseline, "+" maglev, "*" turbofan, and "'" after that for code of
@@ -82,15 +79,11 @@ static bool is_anonymous_js(const char *s, size_t len)
 
 static size_t tier_suffix(const char *s, size_t len)
 {
-	static const char *const ends_of_all[] = { "-CodeInfoPrologue" };
-	static const char *const ends_of_wasm[] = { "-liftoff", "-turbofan" };
-	for (size_t i = 0; i < sizeof ends_of_all / sizeof *ends_of_all; i++)
-		if (ends(s, len, ends_of_all[i]))
-			return strlen(ends_of_all[i]);
-	for (size_t i = 0; i < sizeof ends_of_wasm / sizeof *ends_of_wasm; i++)
-		if (starts(s, len, "JS:wasm-function[") && ends(s, len, ends_of_wasm[i]))
-			return strlen(ends_of_wasm[i]);
-	return 0;
+	static const char *const wasm[] = { "-liftoff", "-turbofan" };
+	static const char prologue[] = "-CodeInfoPrologue";
+	if (starts(s, len, "JS:wasm-function["))
+		return ends_any(s, len, wasm, sizeof wasm / sizeof *wasm);
+	return ends(s, len, prologue) ? strlen(prologue) : 0;
 }
 
 static bool is_path_start(const char *s, size_t len)
@@ -153,12 +146,10 @@ size_t generated_number(const char *s, size_t len)
 {
 	static const char *const begins[] = { "julia_", "japi1_", "japi3_",
 					      "jfptr_", "jlsys_", "gfptr_" };
-	size_t digits = run_before(s, len, isdigit);
-	for (size_t i = 0; digits && i < sizeof begins / sizeof *begins; i++)
-		if (starts(s, len, begins[i]) && len > strlen(begins[i]) + digits + 1 &&
-		    s[len - digits - 1] == '_')
-			return digits + 1;
-	return 0;
+	size_t n = starts_any(s, len, begins, sizeof begins / sizeof *begins);
+	size_t digits = n ? run_before(s, len, isdigit) : 0;
+	bool is_last = digits && len > n + digits + 1 && s[len - digits - 1] == '_';
+	return is_last ? digits + 1 : 0;
 }
 
 /* "[OptimizedTier1]": how .NET compiled a method. */
@@ -178,10 +169,7 @@ static size_t dotnet_tier(const char *s, size_t len)
 		"[Tier0]",
 		"[Tier1]",
 	};
-	for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++)
-		if (ends(s, len, tiers[i]))
-			return strlen(tiers[i]);
-	return 0;
+	return ends_any(s, len, tiers, sizeof tiers / sizeof *tiers);
 }
 
 const char *identity_place(const char *s, size_t len, size_t *n)

@@ -43,4 +43,21 @@ static inline bool ends(const char *s, size_t len, const char *with)
 	return len >= n && memcmp(s + len - n, with, n) == 0;
 }
 
+/* Return the length of the first of n texts that s starts or ends with; 0: none. */
+static inline size_t starts_any(const char *s, size_t len, const char *const *with, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (starts(s, len, with[i]))
+			return strlen(with[i]);
+	return 0;
+}
+
+static inline size_t ends_any(const char *s, size_t len, const char *const *with, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ends(s, len, with[i]))
+			return strlen(with[i]);
+	return 0;
+}
+
 #endif
