@@ -49,6 +49,15 @@ static inline struct side_record record_of(const char *path, void *addr, size_t 
 	return r;
 }
 
+/* The same of a process that has ended. */
+static inline struct side_record record_of_ended(const char *path)
+{
+	struct side_record r = record_of(path, (void *)0x1000, 4096);
+
+	r.pid = INT32_MAX;
+	return r;
+}
+
 static inline struct side_record mapped(const char *path, void **addr)
 {
 	int fd = file_open(path);

@@ -21,9 +21,7 @@ START_TEST(main_is_known_by_its_symbol)
 		 "}' | "
 		 "gcc -pie -fPIE -O0 -x c - -o %s",
 		 program, program);
-	struct side_record r = record_of(program, NULL, 4096);
-	r.pid = INT32_MAX;
-	r.start = 0x1000;
+	struct side_record r = record_of_ended(program);
 	struct object *o = get(object_of_record(&table, &r));
 	ck_assert_int_eq(o->state, OBJECT_OPEN);
 	uint64_t main_at = offset_of("main"), other = offset_of("other"),
@@ -42,9 +40,7 @@ END_TEST
 START_TEST(a_stripped_program_lacks_main)
 {
 	setup(10);
-	struct side_record r = record_of(program, NULL, 4096);
-	r.pid = INT32_MAX;
-	r.start = 0x1000;
+	struct side_record r = record_of_ended(program);
 	struct object *o = get(object_of_record(&table, &r));
 	for (uint64_t at = 0; at < 65536; at += 16)
 		ck_assert(!helper_is_main(&table, o, at));

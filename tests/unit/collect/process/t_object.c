@@ -53,9 +53,7 @@ END_TEST
 START_TEST(gone_process)
 {
 	setup(10);
-	struct side_record r = record_of(program, NULL, 4096);
-	r.pid = INT32_MAX;
-	r.start = 0x1000;
+	struct side_record r = record_of_ended(program);
 	ck_assert_int_eq(get(object_of_record(&table, &r))->state, OBJECT_OPEN);
 	object_table_done(&table);
 	object_table_init(&table, 10);
