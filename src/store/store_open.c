@@ -109,6 +109,14 @@ static int take_lock(struct store *s, struct err *err)
 	return 0;
 }
 
+/* A writer makes the file; without it a reader has another directory. */
+static int find_inbox(const struct store *s, const char *inbox, struct err *err)
+{
+	if (s->opts.read_only && access(inbox, F_OK) && errno == ENOENT)
+		return err_set(err, ENOENT, "%s: not a store: inbox.db is missing", s->dir);
+	return 0;
+}
+
 static int open_files(struct store *s, struct err *err)
 {
 	const struct catalog_opts how = { .read_only = s->opts.read_only,
@@ -121,8 +129,10 @@ static int open_files(struct store *s, struct err *err)
 						 .vfs = s->opts.vfs };
 	char *inbox = xasprintf("%s/inbox.db", s->dir), *meta = xasprintf("%s/meta.db", s->dir);
 	char *names = xasprintf("%s/names.db", s->dir);
-	int rc = inbox_open(inbox, s->opts.read_only, s->opts.vfs, &s->inbox, err);
+	int rc = find_inbox(s, inbox, err);
 
+	if (!rc)
+		rc = inbox_open(inbox, s->opts.read_only, s->opts.vfs, &s->inbox, err);
 	if (!rc && s->opts.read_only)
 		rc = inbox_read_begin(s->inbox, err);
 	if (!rc)

@@ -118,6 +118,8 @@ is "… are all there" "$errs" ""
 fails "no selector" 2 "SELECTOR is missing" query --data "$waits"
 fails "no data" 2 "--data PATH is missing" query wall
 fails "no such file" 6 "cannot open" query --data "$tmp/nothing" wall
+mkdir "$tmp/empty"
+fails "a directory without a store" 6 "$tmp/empty: not a store: inbox.db is missing" query --data "$tmp/empty" wall
 fails "no such type" 2 "types here: wall" query --data "$waits" cpu
 fails "a bad selector" 2 "column 6: the name of a label is missing" query --data "$waits" 'wall{=}'
 fails "a bad time" 2 "option --from, column 5:" query --data "$waits" wall --from now-x
