@@ -93,6 +93,7 @@ fi
 # --- bad input
 fails "a file that is not there" 6 "No such file" report "$tmp/nothing"
 fails "a directory" 6 "$tmp" report "$tmp"
+has "… with the command for a store" "cresset query --data $tmp 'cpu{}'" "$errs"
 : >"$tmp/empty"
 fails "an empty file" 6 "is empty" report "$tmp/empty"
 fails "a device with nothing" 6 "is empty" report /dev/null

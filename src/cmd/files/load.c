@@ -14,6 +14,7 @@
 #include "profile/sink.h"
 #include "profile/units.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
@@ -80,6 +81,8 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 				    .file_offset = local_offset,
 				    .offsets = &offsets };
 	int rc = format_read_file_here(path, as, profile_sink(p), &here, &used, err);
+	if (rc == -EISDIR)
+		err_hint(err, "query a store:  cresset query --data %s 'cpu{}'", path);
 	if (rc == 0 && used->read_here) {
 		say_stacks(path, &stacks);
 		name_frames(path, p);
