@@ -15,7 +15,7 @@ const struct cmd_opt global_options[] = {
 	{ "v", "verbose", NULL, "more messages; -vv: even more", OPT_COUNT, GLOBAL(verbose) },
 	{ NULL, "color", "WHEN", "colour: auto, always or never", OPT_ENUM, GLOBAL(color),
 	  .words = color_words, .def = "auto" },
-	{ NULL, "json", NULL, "tables as JSON", OPT_FLAG, GLOBAL(json) },
+	{ NULL, "json", NULL, "JSON instead of text", OPT_FLAG, GLOBAL(json) },
 	{ "h", "help", NULL, "examples and the usual options", OPT_FLAG, GLOBAL(help) },
 	{ NULL, "help-all", NULL, "every option", OPT_FLAG, GLOBAL(help_all) },
 	{ NULL, "version", NULL, "print the version", OPT_FLAG, GLOBAL(version) },

@@ -357,6 +357,10 @@ const struct cmd cmd_diff = {
 	.name = "diff",
 	.summary = "changes between two files, with confidence intervals",
 	.usage = "OLD NEW [-o OUT] [OPTIONS]",
+	.about = "Compares the self and total values of each function in two profiles of any "
+		 "supported format, and shows an interval for each change: ~ may be chance, * is "
+		 "significant even among all functions compared. Functions that another build "
+		 "names differently are matched; docs/diff.md has the rules.",
 	.examples = {
 		"cresset diff old.cresset new.cresset\tfunctions that changed",
 		"cresset diff old.cresset new.cresset --fail-on 5\tfor CI: exit status 10",

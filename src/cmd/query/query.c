@@ -341,7 +341,8 @@ const struct cmd cmd_query = {
 		 "cpu{comm=\"redis\",host=~\"web.*\"}; = and != compare, =~ and !~ match the "
 		 "whole value with a regular expression. The selected samples are merged and "
 		 "shown as a table of functions, as report does, as totals over time, as a "
-		 "tree, or written to a file. A store has times to 10 s, and no pid, tid or cpu.",
+		 "tree, or written to a file. In a store, samples older than 2 hours are summed "
+		 "over 10 s, without pid, tid and cpu.",
 	.examples = {
 		"cresset query --data cpu.cresset 'cpu{comm=~\"redis.*\"}'\ttheir functions",
 		"cresset query --data cpu.cresset --types\tits types",
