@@ -37,6 +37,8 @@ static int maintain(void *ctx, struct err *err)
 	struct err news = { 0 };
 	uint64_t now_ns = clock_mono_ns();
 
+	while (store_news(k->store, &news))
+		log_warning(&news);
 	if (now_ns < k->maintain_ns)
 		return 0;
 	if (now_ns >= k->trim_ns) {
@@ -44,8 +46,6 @@ static int maintain(void *ctx, struct err *err)
 		k->trim_ns = now_ns + TRIM_EVERY_NS;
 	}
 	int more = store_maintain(k->store, MAINTAIN_BUDGET_NS, err);
-	while (store_news(k->store, &news))
-		log_warning(&news);
 	k->maintain_ns = now_ns + (more > 0 ? MAINTAIN_SOON_NS : MAINTAIN_EVERY_NS);
 	return more < 0 && more != -ENOSPC ? more : 0; /* the store itself reports a full disk */
 }

@@ -47,7 +47,7 @@ until_counted burnt "$$-large"
 "$cresset" query --data "$data" "cpu{comm=\"$$-large\"}" >"$tmp/large" 2>&1
 holds "one of 300,000 entries has names" grep -q 'LazyCompile:hostile_code' "$tmp/large"
 holds "nothing of the other's is missing for it" test "$(lost ring_full)" -eq 0
-reader=$(pgrep -x cresset-code | while read -r p; do [ "$(readlink "/proc/$p/exe")" = "$(readlink -f "$cresset")" ] && echo "$p"; done | head -1)
+reader=$(worker cresset-code)
 holds "it is read by another process" test -n "$reader"
 holds "… that keeps little of it, KiB: $(awk '/^Private_Dirty:/ { print $2 }' "/proc/$reader/smaps_rollup")" test "$(awk '/^Private_Dirty:/ { print $2 }' "/proc/$reader/smaps_rollup")" -lt 8192
 end_program "$sparse"

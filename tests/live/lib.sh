@@ -75,6 +75,11 @@ until_comm() {
 		sleep 0.01
 	done
 }
+# The processes below one: descendants PID
+descendants() {
+	local pid
+	for pid in $(pgrep -P "$1"); do echo "$pid" && descendants "$pid"; done
+}
 # Records in the background until `end`; returns once the recorder samples. begin FILE ARG…
 begin() {
 	local out=$1

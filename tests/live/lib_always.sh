@@ -3,7 +3,7 @@
 # tests/live/lib_always.sh: cresset up and cresset agent, for tests that read tests/live/lib.sh.
 #
 #     begin_always COMMAND ARG…      starts it, until it records: sets always; what it says is in $tmp/log
-#     until_said TEXT [TIMES]        half NAME: the process id of a child
+#     until_said TEXT [TIMES]        half NAME: the process id of a child; worker NAME: of one further below
 #     until_stored COMM              as `burnt COMM`, the test's, tells
 #     end_always [SIGNAL]            sets status and stop_ms
 #     store_user UID                 whether it is who root's stores belong to: the user cresset, or one of the numbers in his place
@@ -27,6 +27,8 @@ store_user() {
 	if uid=$(id -u cresset 2>/dev/null); then [ "$1" = "$uid" ]; else [ "$1" -ge 65520 ] && [ "$1" -le 65532 ]; fi
 }
 half() { pgrep -P "$always" -x "$1"; }
+# By parent: another test may have a cresset up of its own.
+worker() { descendants "$always" | while read -r p; do [ "$(cat "/proc/$p/comm")" != "$1" ] || echo "$p"; done 2>/dev/null | head -n 1; }
 # Waits until all samples of a program that has ended are there.
 until_stored() {
 	local last=-1 now

@@ -66,7 +66,6 @@ said=$(sed -n 's/.*ring buffer full: \([0-9]*\).*/\1/p' "$tmp/up.err" | head -1)
 holds "samples lost to a full ring are a metric of the host" test "${said:-0}" -gt 0
 is "… by their number" "$("$cresset" sql --format csv --data "$tmp/data" "SELECT CAST(min(value) AS INT) FROM metrics WHERE name = 'cresset_lost' AND value > 0 AND series IN
 	(SELECT series FROM labels WHERE key = 'reason' AND value = 'ring_full')" | tail -n 1 | tr -d '\r')" "$said"
-descendants() { for pid in $(pgrep -P "$1"); do echo "$pid" && descendants "$pid"; done; }
 parts=$(descendants "$up")
 kill "$up"
 wait "$up"

@@ -18,13 +18,6 @@ until_more() { # THAN: sets now
 		sleep 0.2
 	done
 }
-worker() { # NAME: those of this cresset
-	local p
-	for p in $(pgrep -x "$1"); do
-		[ "$(readlink "/proc/$p/exe")" = "$(readlink -f "$cresset")" ] && pgrep -s "$p" -x "$1"
-	done | head -1
-}
-
 "$progs/jit" 600 &
 pids+=($!)
 rm_map="/tmp/perf-$!.map"

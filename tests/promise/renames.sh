@@ -19,20 +19,32 @@ as_nobody() {
 	pids+=("$!")
 }
 
+until_seen() { # COMM…: until each has samples
+	for _ in $(seq 300); do
+		local comm missing=0
+		for comm; do [ "$(burnt "$comm")" -gt 0 ] || missing=1; done
+		[ $missing = 1 ] || return
+		sleep 0.2
+	done
+}
+
 begin_always up --data "$data" --listen none --max-series 1024
 as_nobody "$tmp/renames" names "n$$-"
-until_said "has more series than its share"
-is "a program with ever new names is logged" "$(grep -c 'program renames of user .* has more series than its share' "$tmp/log")" 1
+renames=$!
+until_seen "[other]"
 as_nobody "$tmp/o$$" work 1
 "$progs/burn" "r$$" 1 >/dev/null
-until_stored "r$$"
-until_stored "o$$"
+wait "${pids[-1]}"
+kill "$renames"
+until_seen "o$$" "r$$"
+until_said "has more series than its share"
+is "a program with ever new names is logged" "$(grep -c 'program renames of user .* has more series than its share' "$tmp/log")" 1
+end_always
 holds "another program of that user has its name" test "$(burnt "o$$")" -gt 0
 holds "… and so has one of root" test "$(burnt "r$$")" -gt 0
 found=$(names "n$$-")
 # Of as many more series only the thread has its name: the process is [other].
 holds "the first has names within its share ($found)" test "$found" -gt 8 -a "$found" -le $((2 * share))
 holds "… and the others are folded" test "$(burnt "[other]")" -gt 0
-end_always
 is "it ends" "$status" 0
 finish
