@@ -38,11 +38,10 @@ async function open(browser, url, where, options = {}) {
 	page.asking = new Set();
 	page.on('request', (r) => page.asking.add(r.url()));
 	for (const end of ['requestfinished', 'requestfailed']) page.on(end, (r) => page.asking.delete(r.url()));
-	/* From the first request on: a handler that is added later may come after the browser's next request. */
-	if (options.breaks)
-		await page.route(options.breaks.pattern, (route) =>
-			page.isBroken ? route.fulfill({ status: 500, json: options.breaks.error }) : route.continue()
-		);
+	/* From the first request on: a handler that is added to a loaded page may miss the next request, as one that is
+	 * removed may still get it (github.com/microsoft/playwright/issues/41802). */
+	if (options.answers)
+		await page.route(options.answers, (route) => (page.answer ? page.answer(route) : route.continue()));
 	await page.goto(url + where);
 	await drawn(page);
 	await painted(page);

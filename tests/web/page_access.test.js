@@ -250,14 +250,14 @@ test('below a path of a proxy', async () => {
 	proxy.stop();
 });
 test('a collector that does not answer is said on every screen', async () => {
-	const page = await open(browser, real.url, '', {});
-	await page.route('**/api/v1/status', async (route) => {
+	const page = await open(browser, real.url, '', { answers: '**/api/v1/status' });
+	page.answer = async (route) => {
 		const answer = await route.fetch();
 		await route.fulfill({
 			response: answer,
 			json: { ...(await answer.json()), collector: { silent_since: '2026-11-28T23:23:00Z' } }
 		});
-	});
+	};
 	assert.strictEqual(await page.isVisible('#silent'), false);
 	await page.reload();
 	await page.waitForSelector('#silent', { state: 'visible' });

@@ -36,6 +36,8 @@ atEnd(async () => {
 });
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] };
 const on = (of, name, where, fn, options) => paging(() => ({ browser, server: servers[of] }), name, where, fn, options);
+/* What a test answers itself, by page.answer. */
+const TOP = { answers: '**/api/v1/top?**' };
 const clipboard = (page) => page.evaluate(() => navigator.clipboard.readText());
 const total = (page) => page.textContent('.facts .total');
 const names = async (page) => (await rows(page)).map((r) => r[1]).sort();
@@ -312,63 +314,70 @@ on('waits', 'nothing: a type that nobody recorded', '?q=off-cpu', async (page, {
 	assert.strictEqual(await page.isVisible('.trouble'), false);
 	page.trouble = page.trouble.filter((t) => !/400/.test(t));
 });
-on('waits', 'too little: lost samples are said', '', async (page) => {
-	await page.route('**/api/v1/top?**', async (route) => {
-		const answer = await route.fetch(),
-			body = await answer.json();
-		body.samples = 962;
-		body.meta = { ...body.meta, lost_samples: 38, losses: { ring_full: 30, queue_full: 8 } };
-		await route.fulfill({ response: answer, json: body });
-	});
-	await after(page, () => page.keyboard.press('v'));
-	assert.strictEqual(
-		await page.textContent('.facts .bad'),
-		'showing 96.2 % of samples: 38 lost (ring full 30, queue full 8)'
-	);
-});
+on(
+	'waits',
+	'too little: lost samples are said',
+	'',
+	async (page) => {
+		page.answer = async (route) => {
+			const answer = await route.fetch(),
+				body = await answer.json();
+			body.samples = 962;
+			body.meta = { ...body.meta, lost_samples: 38, losses: { ring_full: 30, queue_full: 8 } };
+			await route.fulfill({ response: answer, json: body });
+		};
+		await after(page, () => page.keyboard.press('v'));
+		assert.strictEqual(
+			await page.textContent('.facts .bad'),
+			'showing 96.2 % of samples: 38 lost (ring full 30, queue full 8)'
+		);
+	},
+	TOP
+);
 on(
 	'waits',
 	'trouble: what went wrong is said, can be copied, and tried again',
 	'',
 	async (page, { get }) => {
-		page.isBroken = true;
+		const error = { error: { code: 'EIO', message: 'the disk is gone', hint: 'plug it in' } };
+		page.answer = (route) => route.fulfill({ status: 500, json: error });
 		await page.keyboard.press('v');
 		await page.waitForSelector('.trouble:visible');
 		assert.match(await page.textContent('.trouble'), /the disk is gone.*plug it in/);
 		await page.click('text=Copy details');
 		await page.waitForSelector('.notice');
 		assert.match(await clipboard(page), /the disk is gone\nplug it in\n500 EIO\nhttp/);
-		page.isBroken = false;
+		page.answer = null;
 		await after(page, () => page.click('text=Retry'));
 		assert.strictEqual(await page.isVisible('.trouble'), false);
 		assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
 		page.trouble = page.trouble.filter((t) => !/500/.test(t)); /* the browser notes each answer that is an error */
 	},
-	{
-		...CLIPBOARD,
-		breaks: {
-			pattern: '**/api/v1/top?**',
-			error: { error: { code: 'EIO', message: 'the disk is gone', hint: 'plug it in' } }
-		}
-	}
+	{ ...CLIPBOARD, ...TOP }
 );
-on('waits', 'loading: what was there stays, dimmed; it can be cancelled', '', async (page) => {
-	let go;
-	const gate = new Promise((resolve) => {
-		go = resolve;
-	});
-	await page.route('**/api/v1/top?**', async (route) => {
-		await gate;
-		await route.abort().catch(() => {});
-	});
-	const old = await names(page);
-	await page.keyboard.press('v');
-	await page.waitForSelector('.loads');
-	assert.deepStrictEqual(await names(page), old);
-	await page.click('.busy button:visible');
-	assert.strictEqual(await page.locator('.loads').count(), 0);
-	assert.strictEqual(await page.isVisible('.busy'), false);
-	assert.strictEqual(await page.isVisible('.trouble'), false);
-	assert.deepStrictEqual(await names(page), old);
-	go();
-});
+on(
+	'waits',
+	'loading: what was there stays, dimmed; it can be cancelled',
+	'',
+	async (page) => {
+		let go;
+		const gate = new Promise((resolve) => {
+			go = resolve;
+		});
+		page.answer = async (route) => {
+			await gate;
+			await route.abort().catch(() => {});
+		};
+		const old = await names(page);
+		await page.keyboard.press('v');
+		await page.waitForSelector('.loads');
+		assert.deepStrictEqual(await names(page), old);
+		await page.click('.busy button:visible');
+		assert.strictEqual(await page.locator('.loads').count(), 0);
+		assert.strictEqual(await page.isVisible('.busy'), false);
+		assert.strictEqual(await page.isVisible('.trouble'), false);
+		assert.deepStrictEqual(await names(page), old);
+		go();
+	},
+	TOP
+);

@@ -314,9 +314,12 @@ for (const [name, opened] of screens.filter(([name]) => every || /^a report: |st
 /* --- what was going on meanwhile --- */
 
 test('the Timeline follows at once, whatever the server takes to answer', async () => {
-	const page = await SCREENS['Timeline: strips, streams, threads, why GPUs were idle'](WINDOW);
+	const page = await SCREENS['Timeline: strips, streams, threads, why GPUs were idle']({
+		...WINDOW,
+		answers: '**/api/v1/lanes*'
+	});
 	let asked = 0;
-	await page.route('**/api/v1/lanes*', () => asked++); /* never answered */
+	page.answer = () => asked++; /* never answered */
 	await page.setViewportSize(narrow);
 	const plots = () =>
 		page.$$eval('.tl-lane > canvas, .tl-strip canvas, .tl-plot', (l) =>
