@@ -169,18 +169,27 @@ static void want_arrived(struct space *s)
 	vec_done(&ids);
 }
 
+/* Gives it the slot of a table, if one is free and its user may have one. */
+static void give_slot(struct space *s, struct object *o, struct numbered *k)
+{
+	if (user_shares_may(&s->table_users, o->user, USER_TABLES))
+		o->table = table_store_add(s->tables);
+	k->table = o->table;
+	k->user = o->table ? o->user : 0;
+	user_shares_change(&s->table_users, k->user, 0, 1);
+}
+
 static void number_object(struct space *s, struct object *o)
 {
 	if (o->number || s->next_number >= FRAME_MAX_OBJECT)
 		return;
-	o->number = s->next_number++;
-	if (user_shares_may(&s->table_users, o->user, USER_TABLES))
-		o->table = table_store_add(s->tables);
-	s->without_table += !o->table;
-	uint32_t user = o->table ? o->user : 0;
-	user_shares_change(&s->table_users, user, 0, 1);
+	struct numbered k = { .object = o->id, .number = s->next_number++ };
+
+	o->number = k.number;
+	give_slot(s, o, &k);
+	s->without_table += !k.table;
 	map_put(&s->by_number, o->number, o->id);
-	vec_push(&s->numbered, (struct numbered){ o->id, o->number, o->table, user });
+	vec_push(&s->numbered, k);
 }
 
 /* Gives back the tables of freed objects. */
@@ -256,9 +265,9 @@ static void drop_blocks(struct space *s, uint64_t image, uint32_t n_blocks)
 		bpf_map_delete_elem(s->maps.blocks, &key);
 }
 
-/* Sends all of its blocks, or none and returns false. */
-static bool send_image(struct space *s, uint32_t pid, const struct image *image,
-		       struct sent_image *out)
+/* Returns whether all of its blocks are there now. */
+static bool send_blocks(struct space *s, uint32_t pid, const struct image *image,
+			struct sent_image *out)
 {
 	struct space_block index, block;
 	struct sent_image sent = { 0 };
@@ -274,10 +283,19 @@ static bool send_image(struct space *s, uint32_t pid, const struct image *image,
 	}
 	if (has_room && sent.n_blocks > 1)
 		has_room = put_block(s, image->id, SPACE_INDEX, &index);
-	if (!has_room)
-		drop_blocks(s, image->id, sent.n_blocks);
 	*out = sent;
 	return has_room;
+}
+
+/* Sends all of its blocks, or none and returns false. */
+static bool send_image(struct space *s, uint32_t pid, const struct image *image,
+		       struct sent_image *out)
+{
+	bool is_sent = send_blocks(s, pid, image, out);
+
+	if (!is_sent)
+		drop_blocks(s, image->id, out->n_blocks);
+	return is_sent;
 }
 
 static void forget_image(struct space *s, uint64_t id)
@@ -400,6 +418,56 @@ static void try_again(struct space *s)
 		s->refused = refused; /* already counted */
 	}
 	vec_done(&pids);
+}
+
+static bool has_any(const struct space *s, const struct image *image, const struct map *objects)
+{
+	for (size_t i = 0; i < image->maps.n; i++) {
+		const struct object *o = s->objects->all.v[image->maps.v[i].object];
+
+		if (map_get(objects, o->same_as != OBJECT_NONE ? o->same_as : o->id))
+			return true;
+	}
+	return false;
+}
+
+/* Sends images with these objects again, now with their tables. */
+static void send_again(struct space *s, const struct map *objects)
+{
+	struct map seen = { 0 }; /* ids of images */
+	struct sent_image sent;
+
+	for (size_t i = 0; i < s->live.all.n; i++) {
+		const struct process *p = s->live.all.v[i];
+
+		if (!p || !p->image || p->sent_image != p->image->id ||
+		    map_get(&seen, p->image->id))
+			continue;
+		map_put(&seen, p->image->id, 1);
+		if (has_any(s, p->image, objects))
+			send_blocks(s, p->pid, p->image, &sent);
+	}
+	map_done(&seen);
+}
+
+/* Retries objects without a slot for a table, some at a time: others may be gone. */
+static void give_free_slots(struct space *s)
+{
+	enum { AT_ONCE = 256 };
+	struct map given = { 0 }; /* ids of objects */
+
+	for (size_t i = 0; i < s->numbered.n && given.n < AT_ONCE; i++) {
+		struct numbered *k = &s->numbered.v[i];
+
+		if (k->table)
+			continue;
+		give_slot(s, s->objects->all.v[k->object], k);
+		if (k->table)
+			map_put(&given, k->object, 1);
+	}
+	if (given.n)
+		send_again(s, &given);
+	map_done(&given);
 }
 
 static void look_again(struct space *s, const struct waiting *w)
@@ -577,6 +645,7 @@ static void sweep(struct space *s)
 		return;
 	s->swept_ns = now_ns;
 	sweep_objects(s);
+	give_free_slots(s);
 	if (s->without_room.n)
 		try_again(s);
 }
