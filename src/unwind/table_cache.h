@@ -56,7 +56,8 @@ struct table_cache {
 
 /* root: the directory of all caches; NULL, or one that cannot be used: nothing is saved. */
 void table_cache_open(struct table_cache *c, const char *root);
-void table_cache_close(struct table_cache *c); /* saves the rest */
+/* Saves the rest, unless that takes longer than a moment: a disk may not respond. */
+void table_cache_close(struct table_cache *c);
 
 /* As unwind_table_build, or what that returned for this file in the past. A separate thread saves
  * the table: a disk may be busy for seconds. */
