@@ -390,7 +390,7 @@ void table_cache_settle(struct table_cache *c)
 
 void table_cache_open(struct table_cache *c, const char *root)
 {
-	*c = (struct table_cache){ .dir = root ? cache_dir_open(root, "tables", NULL) : -1 };
+	*c = (struct table_cache){ .dir = root ? cache_dir_open(root, TABLE_CACHE, NULL) : -1 };
 }
 
 void table_cache_close(struct table_cache *c)

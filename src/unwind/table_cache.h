@@ -43,6 +43,8 @@ enum {
 #define TABLE_CACHE_UNSAVED_BYTES (4ull << 20)
 #define TABLE_CACHE_SETTLED_NS    2000000000ll
 
+#define TABLE_CACHE "tables" /* in the directory of all caches */
+
 struct table_cache_stats {
 	uint64_t loaded, saved;
 	uint64_t damaged; /* cache files with wrong contents: their tables are built again */

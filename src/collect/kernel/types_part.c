@@ -402,7 +402,7 @@ void types_part_open(struct types_part *t, const char *cache_root)
 {
 	struct part_key k;
 	bool has_key = make_key(&k);
-	int dir = has_key && cache_root ? cache_dir_open(cache_root, "kernel-types", NULL) : -1;
+	int dir = has_key && cache_root ? cache_dir_open(cache_root, TYPES_PART_CACHE, NULL) : -1;
 
 	*t = (struct types_part){ 0 };
 	if (dir < 0 || !load(t, dir, &k))
