@@ -373,17 +373,18 @@ static void save_later(struct table_cache *c, const struct table_key *k,
 	pthread_mutex_unlock(&s->lock);
 }
 
-void table_cache_settle(struct table_cache *c)
+uint64_t table_cache_settle(struct table_cache *c)
 {
 	struct table_saver *s = c->saver;
 
 	if (!s)
-		return;
+		return 0;
 	pthread_mutex_lock(&s->lock);
 	while (s->bytes)
 		pthread_cond_wait(&s->idle, &s->lock);
-	c->stats.saved = s->saved;
+	uint64_t saved = s->saved;
 	pthread_mutex_unlock(&s->lock);
+	return saved;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
