@@ -473,6 +473,8 @@ static int finish(struct collecting *c, struct err *err)
 	log_verbose("kernel symbols took %llu ms of CPU time and were read %llu times",
 		    (unsigned long long)stats.kernel_names_ns / 1000000,
 		    (unsigned long long)stats.kernel_symbols_read);
+	log_verbose("unwind tables from disk: %" PRIu64 "; damaged, and built again: %" PRIu64,
+		    stats.tables_loaded, stats.tables_damaged);
 	uint64_t lost = outbox_drop(&c->outbox);
 	if (lost && c->outbox.next_sequence > 1) /* else none was ever connected */
 		log_warn("%llu samples not stored: not acknowledged by the store process",

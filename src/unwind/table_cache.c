@@ -12,6 +12,7 @@
 #include "symbol/symbol.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <pthread.h>
@@ -25,6 +26,8 @@
 #define MAGIC "CRTABLE" /* with its NUL */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are written as they are");
 enum { TRIM_EVERY_BYTES = 32 << 20, SUMMED_FROM = 24, SUFFIX_BYTES = 24 };
+/* For the tables that are not saved yet at the end. */
+enum { CLOSE_NS = 300000000 };
 
 struct table_file_id {
 	uint64_t ino, size;
@@ -220,7 +223,7 @@ struct unsaved {
 	struct unwind_table table;
 };
 struct table_saver {
-	int dir;
+	int dir;                  /* its own: it may outlive the cache */
 	uint64_t untrimmed_bytes; /* saved since the last look at the size of all */
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects all below */
@@ -228,7 +231,7 @@ struct table_saver {
 	VEC(struct unsaved) queue;
 	uint64_t bytes; /* of all unsaved tables */
 	uint64_t saved;
-	bool stop;
+	bool stop, is_late; /* is_late: the cache is closed already */
 };
 
 /* A full disk is not an error: the table is not saved. */
@@ -267,6 +270,15 @@ static bool next_unsaved(struct table_saver *s, struct unsaved *out)
 	return is_there;
 }
 
+static void trim_at_end(struct table_saver *s)
+{
+	pthread_mutex_lock(&s->lock);
+	bool is_late = s->is_late;
+	pthread_mutex_unlock(&s->lock);
+	if (s->untrimmed_bytes && !is_late)
+		cache_dir_trim(s->dir, TABLE_CACHE_MAX_BYTES);
+}
+
 static void *save_tables(void *arg)
 {
 	struct table_saver *s = arg;
@@ -284,21 +296,37 @@ static void *save_tables(void *arg)
 			pthread_cond_broadcast(&s->idle);
 		pthread_mutex_unlock(&s->lock);
 	}
+	trim_at_end(s);
 	return NULL;
 }
 
 static struct table_saver *saver_new(int dir)
 {
+	int own = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+
+	if (own < 0)
+		return NULL;
 	struct table_saver *s = xcalloc(1, sizeof *s);
 
-	s->dir = dir;
+	s->dir = own;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);
 	pthread_cond_init(&s->idle, NULL);
 	if (thread_start(&s->thread, save_tables, s) == 0)
 		return s;
+	close(own);
 	free(s);
 	return NULL;
+}
+
+static void drop_unsaved(struct table_saver *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->is_late = true;
+	for (size_t i = 0; i < s->queue.n; i++)
+		unwind_table_done(&s->queue.v[i].table);
+	vec_clear(&s->queue);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static void saver_free(struct table_saver *s)
@@ -307,9 +335,11 @@ static void saver_free(struct table_saver *s)
 	s->stop = true;
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
-	pthread_join(s->thread, NULL);
-	if (s->untrimmed_bytes)
-		cache_dir_trim(s->dir, TABLE_CACHE_MAX_BYTES);
+	if (!thread_join_within(s->thread, CLOSE_NS)) {
+		drop_unsaved(s);
+		return;
+	}
+	close(s->dir);
 	vec_done(&s->queue);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->wake);
@@ -343,24 +373,25 @@ static void save_later(struct table_cache *c, const struct table_key *k,
 	pthread_mutex_unlock(&s->lock);
 }
 
-void table_cache_settle(struct table_cache *c)
+uint64_t table_cache_settle(struct table_cache *c)
 {
 	struct table_saver *s = c->saver;
 
 	if (!s)
-		return;
+		return 0;
 	pthread_mutex_lock(&s->lock);
 	while (s->bytes)
 		pthread_cond_wait(&s->idle, &s->lock);
-	c->stats.saved = s->saved;
+	uint64_t saved = s->saved;
 	pthread_mutex_unlock(&s->lock);
+	return saved;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
 
 void table_cache_open(struct table_cache *c, const char *root)
 {
-	*c = (struct table_cache){ .dir = root ? cache_dir_open(root, "tables", NULL) : -1 };
+	*c = (struct table_cache){ .dir = root ? cache_dir_open(root, TABLE_CACHE, NULL) : -1 };
 }
 
 void table_cache_close(struct table_cache *c)

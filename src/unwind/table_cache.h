@@ -43,8 +43,10 @@ enum {
 #define TABLE_CACHE_UNSAVED_BYTES (4ull << 20)
 #define TABLE_CACHE_SETTLED_NS    2000000000ll
 
+#define TABLE_CACHE "tables" /* in the directory of all caches */
+
 struct table_cache_stats {
-	uint64_t loaded, saved;
+	uint64_t loaded;
 	uint64_t damaged; /* cache files with wrong contents: their tables are built again */
 };
 struct table_saver;
@@ -56,12 +58,13 @@ struct table_cache {
 
 /* root: the directory of all caches; NULL, or one that cannot be used: nothing is saved. */
 void table_cache_open(struct table_cache *c, const char *root);
-void table_cache_close(struct table_cache *c); /* saves the rest */
+/* Saves the rest, unless that takes longer than a moment: a disk may not respond. */
+void table_cache_close(struct table_cache *c);
 
 /* As unwind_table_build, or what that returned for this file in the past. A separate thread saves
  * the table: a disk may be busy for seconds. */
 int table_cache_build(struct table_cache *c, int fd, struct unwind_table *out, struct err *err);
-/* Waits until all tables are saved. */
-void table_cache_settle(struct table_cache *c);
+/* Waits until no table waits for the disk; returns the number of those saved so far. */
+uint64_t table_cache_settle(struct table_cache *c);
 
 #endif

@@ -326,7 +326,11 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 	if (relabel_read(o->relabel, o->config, &a->relabel, &err))
 		return cmd_fail(CMD_USAGE, &err);
 	int status = choose_finalize(line, &a->choose, &o->only, &o->exclude);
-	return status == CMD_OK ? settle_attach(line, o, a) : status;
+	if (status == CMD_OK)
+		status = settle_attach(line, o, a);
+	if (status == CMD_OK)
+		cache_root_say(a->cache_root);
+	return status;
 }
 
 int always_new(struct cmd_line *line, const struct always_opts *o, struct always **out)

@@ -2,16 +2,24 @@
 #include "cmd/files/names_env.h"
 
 #include "base/buf.h"
+#include "base/cache_dir.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "collect/kernel/sampler_opts.h"
+#include "collect/kernel/types_part.h"
 #include "collect/process/elf_names.h"
+#include "unwind/table_cache.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+enum { LEAST_FREE = 1 << 20 };
 
 static const char *joined(struct arena *a, const char *dir, const char *below)
 {
@@ -38,6 +46,45 @@ const char *cache_root(struct arena *a)
 	if (is_absolute(xdg))
 		return joined(a, xdg, "/cresset");
 	return is_absolute(home) ? joined(a, home, "/.cache/cresset") : NULL;
+}
+
+static int try_writing(int dir)
+{
+	struct statvfs fs;
+
+	if (faccessat(dir, ".", W_OK, AT_EACCESS) || fstatvfs(dir, &fs))
+		return -errno;
+	uint64_t blocks = geteuid() ? fs.f_bavail : fs.f_bfree;
+	return blocks * fs.f_frsize < LEAST_FREE ? -ENOSPC : 0;
+}
+
+static int check_one(const char *root, const char *name, struct err *err)
+{
+	int dir = cache_dir_open(root, name, err);
+
+	if (dir < 0)
+		return dir;
+	int rc = try_writing(dir);
+	close(dir);
+	return rc ? err_set(err, -rc, "cannot write to %s/%s: %s", root, name, strerror(-rc)) : 0;
+}
+
+int cache_root_check(const char *root, struct err *err)
+{
+	static const char *const names[] = { NAME_FILES_CACHE, TABLE_CACHE, TYPES_PART_CACHE };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++)
+		rc = check_one(root, names[i], err);
+	return rc;
+}
+
+void cache_root_say(const char *root)
+{
+	struct err err = { 0 };
+
+	if (root && log_level() >= LOG_VERBOSE && cache_root_check(root, &err))
+		log_verbose("nothing is cached for the next run: %s", err.text);
 }
 
 /* Returns 0 if unset or invalid. */

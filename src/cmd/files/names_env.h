@@ -13,6 +13,7 @@
 #define CRESSET_CMD_FILES_NAMES_ENV_H
 
 #include "base/arena.h"
+#include "base/err.h"
 
 struct name_failures;
 struct name_files_opts;
@@ -20,6 +21,12 @@ struct name_files_opts;
 /* Returns the cache directory of this user; NULL: nothing is saved. The string is in the arena or
  * the environment, or constant. */
 const char *cache_root(struct arena *a);
+
+/* Returns 0 if names, unwind tables and kernel types can be saved there now. -EPERM: others could
+ * write there; -EROFS, -EACCES; -ENOSPC: less than 1 MiB is free. */
+int cache_root_check(const char *root, struct err *err);
+/* With -v: prints a failed check. root NULL: nothing. */
+void cache_root_say(const char *root);
 
 /* Strings are in the arena or the environment. */
 void names_env(struct arena *a, struct name_files_opts *out);

@@ -154,6 +154,8 @@ static int settle(struct recording *r)
 	r->collect.gpu.script = gpu_env().script;
 	names_env(&r->line->arena, &r->collect.resolve.names);
 	r->collect.cache_root = r->collect.resolve.names.cache_dir;
+	if (status == CMD_OK)
+		cache_root_say(r->collect.cache_root);
 	return status;
 }
 

@@ -290,18 +290,6 @@ static void forget_all(struct gpu_code_files *f)
 	f->with_code = 0;
 }
 
-/* Waits for the thread, but not for long: a program can make it wait for ever. */
-static bool has_joined(struct gpu_code_files *f)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += JOIN_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return pthread_timedjoin_np(f->thread, NULL, &until) == 0;
-}
-
 void gpu_code_files_free(struct gpu_code_files *f)
 {
 	if (!f)
@@ -310,7 +298,7 @@ void gpu_code_files_free(struct gpu_code_files *f)
 	f->stop = true;
 	pthread_cond_signal(&f->wake);
 	pthread_mutex_unlock(&f->lock);
-	if (!has_joined(f)) /* it waits for a program, and retains what it uses */
+	if (!thread_join_within(f->thread, JOIN_NS)) /* it waits for a program */
 		return;
 	forget_all(f);
 	for (size_t i = 0; i < f->jobs.n; i++)

@@ -445,6 +445,32 @@ static int choose_clock(struct sampler *s, struct err *err)
 	return err_hint(err, "try:  --clock cpu-clock");
 }
 
+static void find_features(struct sampler *s)
+{
+	kernel_features_find(types_file(s), s->opts.kernel.without, &s->kernel);
+}
+
+static bool is_any_lost(const struct sampler *s)
+{
+	bool is_lost = s->kernel.why_not[COLLECT_GROUPS][0];
+
+	for (int g = 0; g < COLLECT_GROUPS; g++)
+		is_lost |= s->kernel.why_not[g][0] && is_asked_for(s, g);
+	return is_lost;
+}
+
+/* Reads all types before a group is lost by the stored part of them. */
+static int look_at_kernel(struct sampler *s, struct err *err)
+{
+	find_features(s);
+	if (*s->types.path && is_any_lost(s)) {
+		types_part_close(&s->types);
+		find_features(s);
+	}
+	int rc = look_at_types(s, err);
+	return rc ? rc : choose_clock(s, err);
+}
+
 int sampler_load(struct sampler *s, struct err *err)
 {
 	struct refusal refusal;
@@ -458,10 +484,7 @@ int sampler_load(struct sampler *s, struct err *err)
 	} else {
 		types_part_open(&s->types, s->opts.kernel.types_cache);
 	}
-	kernel_features_find(types_file(s), s->opts.kernel.without, &s->kernel);
-	int rc = look_at_types(s, err);
-	if (!rc)
-		rc = choose_clock(s, err);
+	int rc = look_at_kernel(s, err);
 	while (!rc) {
 		rc = prepare(s, err);
 		if (rc)
@@ -472,7 +495,7 @@ int sampler_load(struct sampler *s, struct err *err)
 		close_object(s);
 		if (*s->types.path) { /* again with all types, so that they are not the cause */
 			types_part_close(&s->types);
-			rc = 0;
+			rc = look_at_kernel(s, err);
 		} else {
 			rc = do_without(s, &refusal, err);
 		}

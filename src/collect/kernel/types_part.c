@@ -66,17 +66,24 @@ static void add_row(struct selection *s, const struct kernel_type_row *r)
 	}
 }
 
+/* Besides the rows of the table. */
+static const struct {
+	const char *name;
+	enum root_kind kind;
+} more_roots[] = {
+	{ "bpf_func_id", ROOT_ENUM },
+	{ "bpf_map_type", ROOT_ENUM },
+	{ "task_struct", ROOT_STRUCTURE },
+	{ "pt_regs", ROOT_STRUCTURE },
+};
+enum { MORE_ROOTS = sizeof more_roots / sizeof *more_roots };
+
 static void add_roots(struct selection *s)
 {
-	static const char *const enums[] = { "bpf_func_id", "bpf_map_type" },
-				 *const structures[] = { "task_struct", "pt_regs" };
-
 	for (const struct kernel_type_row *r = kernel_type_rows; r->name; r++)
 		add_row(s, r);
-	for (int i = 0; i < 2; i++) {
-		add_root(s, enums[i], strlen(enums[i]), ROOT_ENUM);
-		add_root(s, structures[i], strlen(structures[i]), ROOT_STRUCTURE);
-	}
+	for (int i = 0; i < MORE_ROOTS; i++)
+		add_root(s, more_roots[i].name, strlen(more_roots[i].name), more_roots[i].kind);
 }
 
 static enum root_kind kind_of(const struct btf_type *t)
@@ -242,8 +249,7 @@ struct btf *types_part_make(const struct btf *whole)
 
 /* --- on disk ---------------------------------------------------------------------------------- */
 
-/* Raise it when types_part_make selects other types. */
-enum { PART_VERSION = 1, PART_MAX_BYTES = 16 << 20, NOTES_MAX_BYTES = 1 << 16 };
+enum { PART_MAX_BYTES = 16 << 20, NOTES_MAX_BYTES = 1 << 16 };
 struct part_header {
 	char magic[8];
 	uint64_t needs, whole_bytes, sum;
@@ -254,17 +260,20 @@ enum { PARTS_MAX_BYTES = 4 << 20 };
 
 /* The notes of a kernel contain its build id. */
 struct part_key {
-	uint64_t notes, needs; /* hashes of the notes and of the table */
+	uint64_t notes, needs; /* hashes of the notes and of all roots */
 	uint64_t whole_bytes;  /* of the kernel's types */
 	char suffix[24];
 };
 
 static uint64_t hash_needs(void)
 {
-	uint64_t hash = PART_VERSION;
+	uint64_t hash = 0;
 
 	for (const struct kernel_type_row *r = kernel_type_rows; r->name; r++)
 		hash = hash_mix(hash, hash_mix(hash_bytes(r->name, strlen(r->name)), r->kind));
+	for (int i = 0; i < MORE_ROOTS; i++)
+		hash = hash_mix(hash, root_key(more_roots[i].name, strlen(more_roots[i].name),
+					       more_roots[i].kind));
 	return hash;
 }
 
@@ -357,11 +366,30 @@ static bool load(struct types_part *t, int dir, const struct part_key *k)
 	return good;
 }
 
+/* Returns whether the part lacks what all types lack, and nothing else. */
+static bool is_enough(const struct btf *part, const struct btf *whole)
+{
+	struct kernel_verdict *verdicts = xcalloc(2, sizeof *verdicts), *a = verdicts, *b = a + 1;
+
+	kernel_types_check(part, a);
+	kernel_types_check(whole, b);
+	bool is_same = a->lost == b->lost && a->n == b->n;
+	for (size_t i = 0; is_same && i < a->n; i++)
+		is_same = a->lacks[i].row == b->lacks[i].row;
+	free(verdicts);
+	return is_same;
+}
+
 static void make(struct types_part *t, int dir, const struct part_key *k)
 {
 	struct btf *whole = btf__load_vmlinux_btf();
 	struct btf *part = whole ? types_part_make(whole) : NULL;
 	__u32 len;
+
+	if (part && !is_enough(part, whole)) {
+		btf__free(part);
+		part = NULL;
+	}
 	const void *types = part ? btf__raw_data(part, &len) : NULL;
 
 	if (types && put_file(t, types, len) && dir >= 0)
@@ -374,7 +402,7 @@ void types_part_open(struct types_part *t, const char *cache_root)
 {
 	struct part_key k;
 	bool has_key = make_key(&k);
-	int dir = has_key && cache_root ? cache_dir_open(cache_root, "kernel-types", NULL) : -1;
+	int dir = has_key && cache_root ? cache_dir_open(cache_root, TYPES_PART_CACHE, NULL) : -1;
 
 	*t = (struct types_part){ 0 };
 	if (dir < 0 || !load(t, dir, &k))

@@ -16,6 +16,8 @@ struct btf;
 /* Returns NULL if it cannot be made; the caller frees it. */
 struct btf *types_part_make(const struct btf *whole);
 
+#define TYPES_PART_CACHE "kernel-types" /* in the directory of all caches */
+
 /* Types of the running kernel as a file in memory. */
 struct types_part { /* zeroed = none */
 	int fd;

@@ -20,7 +20,7 @@ void name_files_open(struct name_files *f, const struct name_files_opts *opts)
 	*f = (struct name_files){ .names_dir = -1, .debug_dir = -1 };
 	if (!opts->cache_dir)
 		return;
-	f->names_dir = cache_dir_open(opts->cache_dir, "names", NULL);
+	f->names_dir = cache_dir_open(opts->cache_dir, NAME_FILES_CACHE, NULL);
 	if (!opts->debuginfod.urls || !*opts->debuginfod.urls)
 		return;
 	f->debug_dir = cache_dir_open(opts->cache_dir, "debuginfo", NULL);

@@ -14,6 +14,8 @@
 #include <stdint.h>
 
 /* Where to look for names. */
+#define NAME_FILES_CACHE "names" /* in the directory of all caches */
+
 struct name_files_opts {
 	const char *cache_dir;             /* NULL: no cache, and no server is used */
 	struct debuginfod_opts debuginfod; /* except its cache_dir, which is below the above */

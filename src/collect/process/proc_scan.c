@@ -20,6 +20,7 @@ struct scan {
 	uint32_t pid;
 	uint64_t context_addr;
 	uint32_t mappings;
+	bool is_cut; /* the process has more executable ones */
 };
 
 static bool add_mapping(void *ctx, const struct proc_map *m)
@@ -33,10 +34,13 @@ static bool add_mapping(void *ctx, const struct proc_map *m)
 			s->context_addr = m->start;
 		return true;
 	}
+	s->is_cut = s->image->maps.n >= PROCESS_MAX_MAPS;
+	if (s->is_cut)
+		return false;
 	struct image_map map = { m->start, m->end, m->pgoff, object_of_map(objects, s->pid, m) };
 	if (map.object != OBJECT_NONE)
 		image_replace(s->image, &map, objects);
-	return s->image->maps.n < PROCESS_MAX_MAPS;
+	return true;
 }
 
 /* An ending process no longer has mappings, but earlier samples of it may be pending. */
@@ -48,6 +52,7 @@ static int scan_mappings(struct process_table *t, struct process *p)
 
 	p->context_addr = s.context_addr ? s.context_addr : p->context_addr;
 	p->search.mappings = s.mappings;
+	t->refused += s.is_cut || rc > 0; /* once for all that were left out */
 	if (rc < 0 || (!s.image->maps.n && was_there))
 		image_unref(s.image, t->objects);
 	else

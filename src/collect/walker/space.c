@@ -14,12 +14,12 @@
 #include "collect/process/proc_scan.h"
 #include "collect/process/process.h"
 #include "collect/walker/interpreted.h"
+#include "collect/walker/space_files.h"
 #include "collect/walker/stack_copy.h"
 #include "collect/walker/table_store.h"
 #include "collect/worker/proc_reader.h"
 
 #include <bpf/bpf.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,19 +33,12 @@ enum {
 	SCAN_SHARE = 50, /* of a CPU, for reading processes in /proc */
 	SCAN_SAVED_NS = 1000000000,
 };
-/* limit: tables of the files of a user other than root */
-enum { USER_TABLES = SPACE_MAX_TABLES / 4 };
 
 /* An image that the kernel knows. */
 struct sent_image {
 	uint32_t refs; /* processes */
 	uint32_t n_blocks;
 	uint32_t n_maps;
-};
-/* An object that frames may refer to. */
-struct numbered {
-	uint32_t object, number, table;
-	uint32_t user; /* charged for the table; 0: none */
 };
 /* A process whose runtime has not started yet. */
 struct waiting {
@@ -61,20 +54,15 @@ struct space {
 	VEC(struct waiting) waiting;
 	struct process_table live; /* as of now */
 	struct table_store *tables;
-	struct map awaited;    /* ids of objects that need a table, and await their file */
 	VEC(uint32_t) changed; /* pids */
 	struct map images;     /* id of an image → index in sent */
 	VEC(struct sent_image) sent;
 	VEC(uint32_t) free_sent;
-	struct map by_number; /* → object */
-	VEC(struct numbered) numbered;
-	uint32_t next_number;
+	struct space_files files;
 	uint64_t swept_ns;
-	struct allowance scans; /* CPU time for reading /proc */
-	struct user_shares table_users;
+	struct allowance scans;  /* CPU time for reading /proc */
 	struct map without_room; /* pids of processes without space */
 	uint64_t refused;        /* processes added to it so far */
-	uint64_t without_table;  /* objects so far */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -93,13 +81,13 @@ struct space *space_new(const struct space_maps *maps, struct object_table *obje
 	s->maps = *maps;
 	s->objects = objects;
 	s->interpreted = interpreted;
-	s->next_number = 1;
 	s->scans = (struct allowance){ .share = SCAN_SHARE, .most_ns = SCAN_SAVED_NS };
 	s->tables = table_store_new(&store);
 	if (!s->tables) {
 		free(s);
 		return NULL;
 	}
+	space_files_init(&s->files, objects, s->tables);
 	process_table_init(&s->live, objects);
 	return s;
 }
@@ -115,102 +103,22 @@ void space_free(struct space *s)
 	if (!s)
 		return;
 	table_store_free(s->tables);
-	map_done(&s->awaited);
 	process_table_done(&s->live);
 	vec_done(&s->changed);
 	vec_done(&s->waiting);
 	map_done(&s->images);
 	vec_done(&s->sent);
 	vec_done(&s->free_sent);
-	map_done(&s->by_number);
-	vec_done(&s->numbered);
 	map_done(&s->without_room);
-	user_shares_done(&s->table_users);
+	space_files_done(&s->files);
 	free(s);
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-static void want_table(struct space *s, struct object *o)
-{
-	if (!o->table || !table_store_misses(s->tables, o->table))
-		return;
-	if (o->state == OBJECT_AWAITED) {
-		map_put(&s->awaited, o->id, 1);
-		return;
-	}
-	int fd = object_fd(s->objects, o);
-	int own = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	if (own >= 0)
-		table_store_want(s->tables, o->table, own);
-	else
-		table_store_give_up(s->tables, o->table);
-}
-
-/* Without this, the walk of the next copied stack would request the table, and end without it. */
-static void want_arrived(struct space *s)
-{
-	VEC(uint32_t) ids = { 0 };
-
-	map_each (&s->awaited, slot) {
-		const struct object *o = s->objects->all.v[slot->key];
-
-		if (!o || o->state != OBJECT_AWAITED)
-			vec_push(&ids, (uint32_t)slot->key);
-	}
-	for (size_t i = 0; i < ids.n; i++) {
-		struct object *o = s->objects->all.v[ids.v[i]];
-
-		map_del(&s->awaited, ids.v[i]);
-		if (o)
-			want_table(s, o);
-	}
-	vec_done(&ids);
-}
-
-static void number_object(struct space *s, struct object *o)
-{
-	if (o->number || s->next_number >= FRAME_MAX_OBJECT)
-		return;
-	o->number = s->next_number++;
-	if (user_shares_may(&s->table_users, o->user, USER_TABLES))
-		o->table = table_store_add(s->tables);
-	s->without_table += !o->table;
-	uint32_t user = o->table ? o->user : 0;
-	user_shares_change(&s->table_users, user, 0, 1);
-	map_put(&s->by_number, o->number, o->id);
-	vec_push(&s->numbered, (struct numbered){ o->id, o->number, o->table, user });
-}
-
-/* Gives back the tables of freed objects. */
-static void sweep_objects(struct space *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->numbered.n; i++) {
-		struct numbered *k = &s->numbered.v[i];
-		const struct object *o = s->objects->all.v[k->object];
-
-		if (o && o->number == k->number) {
-			s->numbered.v[n++] = *k;
-			continue;
-		}
-		map_del(&s->by_number, k->number);
-		if (k->table)
-			table_store_remove(s->tables, k->table);
-		user_shares_change(&s->table_users, k->user, 1, 0);
-	}
-	s->numbered.n = n;
-}
-
 struct object *space_object(struct space *s, uint64_t frame)
 {
-	uint32_t number = frame >> FRAME_OFFSET_BITS;
-	const uint32_t *id = map_get(&s->by_number, number);
-	struct object *o = id ? s->objects->all.v[*id] : NULL;
-
-	return o && o->number == number ? o : NULL;
+	return space_files_object(&s->files, frame >> FRAME_OFFSET_BITS);
 }
 
 /* --- images ----------------------------------------------------------------------------------- */
@@ -230,8 +138,8 @@ static struct space_mapping describe(struct space *s, uint32_t pid, const struct
 
 	if (o->kind != OBJECT_FILE || !fits_frame(m))
 		return out;
-	number_object(s, o);
-	want_table(s, o);
+	space_files_number(&s->files, o);
+	space_files_want(&s->files, o);
 	out.object = o->number;
 	out.table = o->table;
 	return out;
@@ -256,9 +164,9 @@ static void drop_blocks(struct space *s, uint64_t image, uint32_t n_blocks)
 		bpf_map_delete_elem(s->maps.blocks, &key);
 }
 
-/* Sends all of its blocks, or none and returns false. */
-static bool send_image(struct space *s, uint32_t pid, const struct image *image,
-		       struct sent_image *out)
+/* Returns whether all of its blocks are there now. */
+static bool send_blocks(struct space *s, uint32_t pid, const struct image *image,
+			struct sent_image *out)
 {
 	struct space_block index, block;
 	struct sent_image sent = { 0 };
@@ -274,10 +182,19 @@ static bool send_image(struct space *s, uint32_t pid, const struct image *image,
 	}
 	if (has_room && sent.n_blocks > 1)
 		has_room = put_block(s, image->id, SPACE_INDEX, &index);
-	if (!has_room)
-		drop_blocks(s, image->id, sent.n_blocks);
 	*out = sent;
 	return has_room;
+}
+
+/* Sends all of its blocks, or none and returns false. */
+static bool send_image(struct space *s, uint32_t pid, const struct image *image,
+		       struct sent_image *out)
+{
+	bool is_sent = send_blocks(s, pid, image, out);
+
+	if (!is_sent)
+		drop_blocks(s, image->id, out->n_blocks);
+	return is_sent;
 }
 
 static void forget_image(struct space *s, uint64_t id)
@@ -331,7 +248,7 @@ static void note_room(struct space *s, uint32_t pid)
 
 uint64_t space_refused(const struct space *s)
 {
-	return s->refused + s->without_table;
+	return s->refused + s->files.without_table;
 }
 
 /* wait_ns: how long to wait for its runtime to start, if it has not. Returns false if there is no
@@ -400,6 +317,46 @@ static void try_again(struct space *s)
 		s->refused = refused; /* already counted */
 	}
 	vec_done(&pids);
+}
+
+static bool has_any(const struct space *s, const struct image *image, const struct map *objects)
+{
+	for (size_t i = 0; i < image->maps.n; i++) {
+		const struct object *o = s->objects->all.v[image->maps.v[i].object];
+
+		if (map_get(objects, o->same_as != OBJECT_NONE ? o->same_as : o->id))
+			return true;
+	}
+	return false;
+}
+
+/* Sends images with these objects again, now with their tables. */
+static void send_again(struct space *s, const struct map *objects)
+{
+	struct map seen = { 0 }; /* ids of images */
+	struct sent_image sent;
+
+	for (size_t i = 0; i < s->live.all.n; i++) {
+		const struct process *p = s->live.all.v[i];
+
+		if (!p || !p->image || p->sent_image != p->image->id ||
+		    map_get(&seen, p->image->id))
+			continue;
+		map_put(&seen, p->image->id, 1);
+		if (has_any(s, p->image, objects))
+			send_blocks(s, p->pid, p->image, &sent);
+	}
+	map_done(&seen);
+}
+
+static void give_free_slots(struct space *s)
+{
+	struct map given = { 0 };
+
+	space_files_give_slots(&s->files, &given);
+	if (given.n)
+		send_again(s, &given);
+	map_done(&given);
 }
 
 static void look_again(struct space *s, const struct waiting *w)
@@ -558,9 +515,7 @@ void space_missed(struct space *s, const struct event_raw *raw)
 	if (raw->table == RAW_NOT_WALKED) {
 		space_waited(s, raw->ev.sample.tgid);
 	} else if (raw->table) {
-		for (size_t i = 0; i < s->numbered.n; i++)
-			if (s->numbered.v[i].table == raw->table)
-				want_table(s, s->objects->all.v[s->numbered.v[i].object]);
+		space_files_want_table(&s->files, raw->table);
 		table_store_wait(s->tables, raw->table);
 	} else {
 		space_expect(s, raw->ev.sample.tgid);
@@ -576,7 +531,8 @@ static void sweep(struct space *s)
 	if (now_ns < s->swept_ns + SWEEP_EVERY_NS)
 		return;
 	s->swept_ns = now_ns;
-	sweep_objects(s);
+	space_files_sweep(&s->files);
+	give_free_slots(s);
 	if (s->without_room.n)
 		try_again(s);
 }
@@ -595,7 +551,7 @@ void space_send(struct space *s)
 void space_sync(struct space *s)
 {
 	space_send(s);
-	want_arrived(s);
+	space_files_want_arrived(&s->files);
 	look_at_waiting(s);
 	table_store_poll(s->tables);
 	sweep(s);

@@ -9,6 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum { JOIN_NS = 300000000 };
+
 struct job {
 	uint32_t index;
 	int fd;
@@ -103,7 +105,8 @@ void table_builder_free(struct table_builder *b)
 	b->stop = true;
 	pthread_cond_signal(&b->wake);
 	pthread_mutex_unlock(&b->lock);
-	pthread_join(b->thread, NULL);
+	if (!thread_join_within(b->thread, JOIN_NS)) /* it waits for a disk */
+		return;
 	table_cache_close(&b->cache);
 	while (table_builder_take(b, &built))
 		unwind_table_done(&built.table);

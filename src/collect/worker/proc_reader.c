@@ -52,6 +52,7 @@ struct proc_reader {
 	int late_fd;
 	uint32_t late_pid;
 	uint64_t late_ns, late_others;
+	bool is_late_cut;
 	/* the response being waited for */
 	bool has_answer;
 	struct read_answer answer;
@@ -372,6 +373,7 @@ static void keep_late(struct proc_reader *r)
 	r->late_pid = r->asked_pid;
 	r->late_ns = clock_mono_ns();
 	r->late_others = r->answer.value;
+	r->is_late_cut = r->answer.is_cut;
 }
 
 /* Returns whether a request may be sent: an earlier one is served by now, or given up. */
@@ -501,9 +503,10 @@ int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void 
 	if (fd < 0)
 		return fd;
 	*others += (uint32_t)(is_late ? r->late_others : r->answer.value);
+	bool is_cut = is_late ? r->is_late_cut : r->answer.is_cut;
 	rc = proc_maps_read_fd(fd, fn, ctx);
 	close(fd);
-	return rc;
+	return rc ? rc : is_cut;
 }
 
 static int taken_file(struct proc_reader *r, struct stat *st)

@@ -69,7 +69,8 @@ void proc_reader_free(struct proc_reader *r);               /* NULL is fine */
 int proc_reader_memory(struct proc_reader *r, uint32_t pid, uint64_t addr, void *out, size_t len);
 
 /* Passes the executable mappings to fn, and that of the process context; as proc_maps_read. Adds
- * the number of others that were seen to *others; without a reader they are also passed to fn. */
+ * the number of others that were seen to *others; without a reader they are also passed to fn.
+ * Returns 1 if there are mappings beyond PROC_MAPS_MAX_LINES or PROC_READER_MAX_MAPS. */
 int proc_reader_maps(struct proc_reader *r, uint32_t pid, proc_map_fn *fn, void *ctx,
 		     uint32_t *others);
 
@@ -133,13 +134,14 @@ struct read_ask {
 struct read_answer {
 	uint32_t serial;
 	int32_t rc;
-	uint64_t value; /* READ_FIND_CONTEXT; READ_MAPS: mappings left out */
+	uint64_t value; /* READ_FIND_CONTEXT; READ_MAPS: mappings that the caller does not need */
 	uint64_t cpu_ns;
 	uint64_t dev, ino, size;
 	int64_t mtime_ns;
 	uint32_t mode, uid;
 	uint32_t slept; /* the worker had to wait for something other than a CPU */
 	uint32_t slept_us;
+	uint32_t is_cut; /* READ_MAPS: there are more lines than were read */
 };
 
 /* proc_reader_worker.c: serves until the peer is gone. */

@@ -63,23 +63,22 @@ static bool add_line(struct buf *to, char *line, size_t len)
 	return false;
 }
 
-/* *others: the number of lines that the caller does not need. */
+/* *others: the number of lines that the caller does not need. Returns 1 if there are more lines. */
 static int take_lines(int from, struct buf *to, uint64_t *others)
 {
 	struct lines *lines = xcalloc(1, sizeof *lines);
 	char *line;
 	size_t len;
-	int rc = 1;
+	int rc;
 
 	lines->fd = from;
-	for (int n = 0; n < PROC_MAPS_MAX_LINES && to->len < PROC_READER_MAX_MAPS; n++) {
-		rc = lines_next(lines, &line, &len, NULL);
-		if (rc <= 0)
+	for (int n = 0; (rc = lines_next(lines, &line, &len, NULL)) > 0; n++) {
+		if (n >= PROC_MAPS_MAX_LINES || to->len >= PROC_READER_MAX_MAPS)
 			break;
 		*others += !add_line(to, line, len);
 	}
 	free(lines);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 static int in_memory(const struct buf *b)
@@ -105,7 +104,8 @@ static int read_maps(struct asked *a)
 	if (from < 0)
 		return -errno;
 	int rc = take_lines(from, &text, &a->answer->value);
-	a->fd = rc ? rc : in_memory(&text);
+	a->answer->is_cut = rc > 0;
+	a->fd = rc < 0 ? rc : in_memory(&text);
 	buf_done(&text);
 	close(from);
 	return a->fd < 0 ? a->fd : 0;

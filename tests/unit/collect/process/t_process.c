@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -311,6 +312,52 @@ START_TEST(images_stay_within_the_limit)
 }
 END_TEST
 
+/* A child with more executable mappings than are read, or with as many as are. */
+static pid_t begin_with_code(int mappings)
+{
+	int ready[2];
+	char byte = 0;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < mappings; i++) { /* with gaps between them */
+			char *two =
+				mmap(NULL, 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			if (two == MAP_FAILED || mprotect(two, 4096, PROT_READ | PROT_EXEC))
+				_exit(1);
+		}
+		if (write(ready[1], &byte, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static uint64_t refused_of(int mappings)
+{
+	pid_t pid = begin_with_code(mappings);
+
+	setup();
+	proc_scan(&table, add((uint32_t)pid, "a"), S);
+	uint64_t refused = table.refused;
+	teardown();
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	return refused;
+}
+
+START_TEST(mappings_that_a_scan_leaves_out_count)
+{
+	ck_assert_uint_eq(refused_of(PROCESS_MAX_MAPS - 100), 0);
+	ck_assert_uint_eq(refused_of(PROCESS_MAX_MAPS + 10), 1);
+}
+END_TEST
+
 /* --- a model ---------------------------------------------------------------------------------- */
 
 enum { PIDS = 6, PAGES = 48, OBJECTS = 5 };
@@ -513,7 +560,7 @@ START_TEST(scan)
 }
 END_TEST
 
-UNIT_MAIN("process", a_user_has_a_share, images_stay_within_the_limit, overlap,
-	  unmapped_and_used_again, anonymous_pieces, exec_drops_everything, fork_copies,
-	  pid_used_again, ends, exec_by_a_thread, image_ids, limits, like_the_model, stat_lines,
-	  threads_outlive_the_leader, scan)
+UNIT_MAIN("process", a_user_has_a_share, images_stay_within_the_limit,
+	  mappings_that_a_scan_leaves_out_count, overlap, unmapped_and_used_again, anonymous_pieces,
+	  exec_drops_everything, fork_copies, pid_used_again, ends, exec_by_a_thread, image_ids,
+	  limits, like_the_model, stat_lines, threads_outlive_the_leader, scan)

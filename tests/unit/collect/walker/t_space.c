@@ -489,6 +489,46 @@ START_TEST(a_user_has_a_share_of_tables)
 }
 END_TEST
 
+/* A file that was refused a table gets one when another file of its user is gone, in the kernel as well. */
+START_TEST(a_refused_table_is_tried_again)
+{
+	enum { FILES = SPACE_MAX_TABLES / 4 + 10 };
+	pid_t many = nobody_begin(), one = nobody_begin();
+	struct space_mapping got = { 0 };
+	uint32_t n = 0;
+
+	if (many < 0 || one < 0 || !setup_for(64, 4096))
+		T_SKIP("needs root, and bpf()");
+	load(getpid());
+	load((uint32_t)many);
+	load((uint32_t)one);
+	while (objects.n < OBJECT_UNCHARGED)
+		map_file(getpid(), n++);
+	for (uint32_t i = 0; i < FILES; i++)
+		map_file((uint32_t)many, n++);
+	space_sync(space);
+	map_file((uint32_t)one, n);
+	space_sync(space);
+	uint64_t at = (1ull << 40) + n * 8192ull;
+	ck_assert(in_kernel((uint32_t)one, at, &got));
+	ck_assert_uint_eq(got.table, 0);
+	nobody_end(many);
+	space_seen(space, &(struct side_record){ .kind = SIDE_EXIT,
+						 .pid = (uint32_t)many,
+						 .tid = (uint32_t)many,
+						 .time_ns = clock_mono_ns() });
+	for (int i = 0; i < 1200 && !got.table; i++) {
+		object_trim(&objects);
+		space_sync(space);
+		ck_assert(in_kernel((uint32_t)one, at, &got));
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	ck_assert_uint_ne(got.table, 0);
+	nobody_end(one);
+	teardown();
+}
+END_TEST
+
 static uint32_t table_state(uint32_t table)
 {
 	struct space_table t;
@@ -519,7 +559,7 @@ START_TEST(changes_are_sent_without_tables)
 }
 END_TEST
 
-UNIT_MAIN("space", a_user_has_a_share_of_tables, changes_are_sent_without_tables,
-	  full_mapping_table, full_process_table, every_mapping_is_reported,
-	  pending_waits_have_a_process_read_once, late_files_get_tables, processes_come_and_go,
-	  stacks_sent_along_are_walked)
+UNIT_MAIN("space", a_user_has_a_share_of_tables, a_refused_table_is_tried_again,
+	  changes_are_sent_without_tables, full_mapping_table, full_process_table,
+	  every_mapping_is_reported, pending_waits_have_a_process_read_once, late_files_get_tables,
+	  processes_come_and_go, stacks_sent_along_are_walked)

@@ -278,14 +278,14 @@ static pid_t begin_wordy(void)
 	return pid;
 }
 
-/* What the caller has to parse is bounded in bytes, not only in lines. */
+/* What the caller has to parse is bounded in bytes, not only in lines; the result shows that there is more. */
 START_TEST(text_of_mappings_is_bounded)
 {
 	struct seen seen;
 
 	begin();
 	pid_t pid = begin_wordy();
-	ck_assert_int_eq(read_maps_of(pid, &seen), 0);
+	ck_assert_int_eq(read_maps_of(pid, &seen), 1);
 	ck_assert_uint_gt(seen.n, 1000);
 	ck_assert_uint_gt(seen.others, 1000);
 	ck_assert_uint_eq(seen.not_executable, 0);
@@ -300,15 +300,15 @@ START_TEST(a_user_has_a_share_of_the_worker)
 {
 	char text[sizeof said];
 	struct seen seen;
-	int rc = 0;
+	int rc = 1; /* there is more than is read */
 
 	if (geteuid())
 		T_SKIP("another user's processes need root");
 	begin();
 	pid_t good = begin_child(false), bad = begin_wordy();
 	for (int i = 0; i < WORKERS_TRIES && rc != -EBUSY; i++) {
-		ck_assert(rc == 0 || rc == -EAGAIN);
-		if (rc)
+		ck_assert(rc == 1 || rc == -EAGAIN);
+		if (rc < 0)
 			poll(NULL, 0, WORKERS_PAUSE_MS);
 		rc = proc_reader_maps(reader, bad, count, &seen, &seen.others);
 	}
