@@ -40,8 +40,8 @@ async function open(browser, url, where, options = {}) {
 	for (const end of ['requestfinished', 'requestfailed']) page.on(end, (r) => page.asking.delete(r.url()));
 	/* From the first request on: a handler that is added to a loaded page may miss the next request, as one that is
 	 * removed may still get it (github.com/microsoft/playwright/issues/41802). */
-	if (options.answers)
-		await page.route(options.answers, (route) => (page.answer ? page.answer(route) : route.continue()));
+	if (options.routed)
+		await page.route(options.routed, (route) => (page.reply ? page.reply(route) : route.continue()));
 	await page.goto(url + where);
 	await drawn(page);
 	await painted(page);

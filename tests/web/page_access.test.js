@@ -250,8 +250,8 @@ test('below a path of a proxy', async () => {
 	proxy.stop();
 });
 test('a collector that does not answer is said on every screen', async () => {
-	const page = await open(browser, real.url, '', { answers: '**/api/v1/status' });
-	page.answer = async (route) => {
+	const page = await open(browser, real.url, '', { routed: '**/api/v1/status' });
+	page.reply = async (route) => {
 		const answer = await route.fetch();
 		await route.fulfill({
 			response: answer,

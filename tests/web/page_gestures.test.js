@@ -36,8 +36,8 @@ atEnd(async () => {
 });
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] };
 const on = (of, name, where, fn, options) => paging(() => ({ browser, server: servers[of] }), name, where, fn, options);
-/* What a test answers itself, by page.answer. */
-const TOP = { answers: '**/api/v1/top?**' };
+/* Requests that a test handles, by page.reply. */
+const TOP = { routed: '**/api/v1/top?**' };
 const clipboard = (page) => page.evaluate(() => navigator.clipboard.readText());
 const total = (page) => page.textContent('.facts .total');
 const names = async (page) => (await rows(page)).map((r) => r[1]).sort();
@@ -319,7 +319,7 @@ on(
 	'too little: lost samples are said',
 	'',
 	async (page) => {
-		page.answer = async (route) => {
+		page.reply = async (route) => {
 			const answer = await route.fetch(),
 				body = await answer.json();
 			body.samples = 962;
@@ -340,14 +340,14 @@ on(
 	'',
 	async (page, { get }) => {
 		const error = { error: { code: 'EIO', message: 'the disk is gone', hint: 'plug it in' } };
-		page.answer = (route) => route.fulfill({ status: 500, json: error });
+		page.reply = (route) => route.fulfill({ status: 500, json: error });
 		await page.keyboard.press('v');
 		await page.waitForSelector('.trouble:visible');
 		assert.match(await page.textContent('.trouble'), /the disk is gone.*plug it in/);
 		await page.click('text=Copy details');
 		await page.waitForSelector('.notice');
 		assert.match(await clipboard(page), /the disk is gone\nplug it in\n500 EIO\nhttp/);
-		page.answer = null;
+		page.reply = null;
 		await after(page, () => page.click('text=Retry'));
 		assert.strictEqual(await page.isVisible('.trouble'), false);
 		assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
@@ -364,7 +364,7 @@ on(
 		const gate = new Promise((resolve) => {
 			go = resolve;
 		});
-		page.answer = async (route) => {
+		page.reply = async (route) => {
 			await gate;
 			await route.abort().catch(() => {});
 		};

@@ -316,10 +316,10 @@ for (const [name, opened] of screens.filter(([name]) => every || /^a report: |st
 test('the Timeline follows at once, whatever the server takes to answer', async () => {
 	const page = await SCREENS['Timeline: strips, streams, threads, why GPUs were idle']({
 		...WINDOW,
-		answers: '**/api/v1/lanes*'
+		routed: '**/api/v1/lanes*'
 	});
 	let asked = 0;
-	page.answer = () => asked++; /* never answered */
+	page.reply = () => asked++; /* without a response */
 	await page.setViewportSize(narrow);
 	const plots = () =>
 		page.$$eval('.tl-lane > canvas, .tl-strip canvas, .tl-plot', (l) =>
