@@ -51,7 +51,14 @@ time.sleep(300)' "$collector" >"$tmp/tracer" 2>/dev/null &
 		sleep 0.05
 	done
 fi
-others() { pgrep -f "cresset up -v .*--data $tmp/data -" | grep -cv "^$collector$"; }
+# Without the collector and processes in uninterruptible sleep.
+others() {
+	local pid n=0
+	for pid in $(pgrep -f "cresset up -v .*--data $tmp/data -"); do
+		[ "$pid" = "$collector" ] || grep -q '^State:.D' "/proc/$pid/status" 2>/dev/null || [ ! -e "/proc/$pid" ] || n=$((n + 1))
+	done
+	echo "$n"
+}
 if [ -s "$tmp/tracer" ]; then
 	kill -STOP "$collector"
 	end_always
