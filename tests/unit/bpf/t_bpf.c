@@ -1,7 +1,8 @@
 // tier: test
+// tier: live CRESSET_CLANG=19
 // parts: 2
 /* The BPF objects, built by each supported clang, load with every filter in every variant, within the budget of verified instructions. They are built
- * before ($BUILD/unit/bpf-14, bpf-19), so this also runs without a compiler. */
+ * before ($BUILD/unit/bpf-14, bpf-19), so this also runs without a compiler. CRESSET_CLANG: 14 (default: that of the build), 19 or all. */
 #include "may_bpf.h"
 #include "unit.h"
 
@@ -238,36 +239,70 @@ static bool is_chosen(__u32 filter, __u32 way)
 	return !getenv("CRESSET_BRIEF") || way % (FILTER_CGROUP + 1) == filter;
 }
 
-static void check_clang(const char *version)
+/* The BPF objects of a compiler. */
+struct objects {
+	char clang[16], sample[256], gpu[256];
+};
+
+static struct objects find_objects(const char *version)
 {
 	const char *build = getenv("BUILD");
-	char clang[32], path[256], gpu[256];
+	struct objects o;
 
-	T_NEEDS_BPF();
-	snprintf(clang, sizeof clang, "clang-%s", version);
-	snprintf(path, sizeof path, "%s/unit/bpf-%s/sample.bpf.o", build ? build : "build",
-		 version);
-	snprintf(gpu, sizeof gpu, "%s/unit/bpf-%s/gpu.bpf.o", build ? build : "build", version);
-	check_cycles(path, clang);
-	for (__u32 filter = FILTER_ALL; filter <= FILTER_CGROUP; filter++) {
+	build = build ? build : "build";
+	snprintf(o.clang, sizeof o.clang, "clang-%s", version);
+	snprintf(o.sample, sizeof o.sample, "%s/unit/bpf-%s/sample.bpf.o", build, version);
+	snprintf(o.gpu, sizeof o.gpu, "%s/unit/bpf-%s/gpu.bpf.o", build, version);
+	return o;
+}
+
+static void check_filters(const struct objects *o, __u32 first, __u32 last)
+{
+	for (__u32 filter = first; filter <= last; filter++) {
 		for (int way = 0; way < WAYS; way++)
 			if (is_chosen(filter, way))
-				check_object(path, clang, filter, &ways[way]);
+				check_object(o->sample, o->clang, filter, &ways[way]);
 		if (is_chosen(filter, FILTER_ALL) || is_chosen(filter, FILTER_TID))
-			check_gpu(gpu, clang, filter);
+			check_gpu(o->gpu, o->clang, filter);
 	}
 }
 
-START_TEST(clang_14)
+static void check_wide_filters(const struct objects *o)
 {
-	check_clang("14");
+	check_cycles(o->sample, o->clang);
+	check_filters(o, FILTER_ALL, FILTER_TGID);
+}
+
+static void check_narrow_filters(const struct objects *o)
+{
+	check_filters(o, FILTER_TID, FILTER_CGROUP);
+}
+
+static void for_each_clang(void (*check)(const struct objects *))
+{
+	static const char *const versions[] = { "14", "19" };
+	const char *chosen = getenv("CRESSET_CLANG");
+
+	T_NEEDS_BPF();
+	chosen = chosen ? chosen : versions[0];
+	for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+		struct objects o = find_objects(versions[i]);
+
+		if (strcmp(chosen, "all") == 0 || strcmp(chosen, versions[i]) == 0)
+			check(&o);
+	}
+}
+
+START_TEST(wide_filters)
+{
+	for_each_clang(check_wide_filters);
 }
 END_TEST
 
-START_TEST(clang_19)
+START_TEST(narrow_filters)
 {
-	check_clang("19");
+	for_each_clang(check_narrow_filters);
 }
 END_TEST
 
-UNIT_MAIN("bpf", clang_14, clang_19)
+UNIT_MAIN("bpf", wide_filters, narrow_filters)
