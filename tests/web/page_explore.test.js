@@ -1,5 +1,5 @@
 // tier: test
-// parts: 2
+// parts: 3
 /* Explore, on a recording of known sums (tests/fixture/waits.c): what is shown is what the API says. */
 'use strict';
 const assert = require('node:assert');

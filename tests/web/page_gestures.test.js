@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* What hands do on Explore, one by one: keys, the menu of a frame, filters, fingers; and what it says when there is
  * nothing, too little, or trouble. Numbers are compared with the API's. */
 'use strict';

@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* report.html: opened from the disk in a real browser that can reach nothing, and compared with what the command line
  * says of the same files. */
 'use strict';
