@@ -22,14 +22,6 @@ begin_parked() {
 	say "the library is not parked"
 	exit 1
 }
-# Median of the ratios, and its 95 % interval by order statistics: the ranks n/2 -+ 0.98 √n.
-medians() {
-	awk '{ print $2 / $1 }' "$1" | sort -g | awk '
-		function at(k) { return v[k < 1 ? 1 : k > NR ? NR : k] }
-		{ v[NR] = $1 }
-		END { low = int(NR / 2 - 0.98 * sqrt(NR))
-			printf "%.4f %.4f %.4f\n", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, at(low), at(NR + 1 - low) }'
-}
 begin_parked
 wait "$target"
 for i in $(seq "$pairs"); do
@@ -40,7 +32,7 @@ for i in $(seq "$pairs"); do
 	fi
 	echo "$a $b" | tee -a "$tmp/pairs" >&2
 done
-read -r median low high < <(medians "$tmp/pairs")
+read -r median low high < <(ratio <"$tmp/pairs")
 say "$(awk '{ print $1 }' "$tmp/pairs" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }') ns a launch without it"
 row "a launch with the parked library, its probe unattached, against one without (median of $pairs alternating pairs, 95 % interval)" "contains 1.00, at most ± 1 % wide" \
 	"$median ($low–$high)" "$(met "$low <= 1 && $high >= 1 && $high - $low <= 0.02")"

@@ -24,6 +24,14 @@ say() { printf '%s\n' "$*" >&2; }
 row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4"; }
 calc() { awk "BEGIN { printf \"%.4g\", $1 }"; }
 met() { awk "BEGIN { print ($1) ? \"yes\" : \"no\" }"; }
+# Lines "A B", a pair each: the median of B / A, and its 95 % interval by order statistics: the ranks n/2 -+ 0.98 √n.
+ratio() {
+	awk '{ print $2 / $1 }' | sort -g | awk '
+		function at(k) { return v[k < 1 ? 1 : k > NR ? NR : k] }
+		{ v[NR] = $1 }
+		END { low = int(NR / 2 - 0.98 * sqrt(NR))
+			printf "%.4f %.4f %.4f\n", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, at(low), at(NR + 1 - low) }'
+}
 # CPU time of a process and all its threads so far, in ns.
 cpu_ns() { cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
 # Run time of a process's BPF programs so far, in ns (kernel.bpf_stats_enabled).

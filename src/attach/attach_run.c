@@ -24,11 +24,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -571,39 +570,64 @@ static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
 
 #endif
 
-/* Prevents two processes from loading it at one time. The name disappears with the socket. */
-static int lock(uint32_t pid, struct err *err)
+/* A file of the process that nobody opens without rights over it: so no other user can hold its
+ * lock. To open the first one waits for nothing; who may trace but not read others' files opens the
+ * second. */
+static int open_own_file(uint32_t pid)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	static const char *const names[] = { "personality", "maps" };
+	int fd = -1;
 
-	int len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "cresset-attach-%" PRIu32,
-			   pid);
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&name,
-			    offsetof(struct sockaddr_un, sun_path) + 1 + len) == 0)
+	for (size_t i = 0; i < sizeof names / sizeof *names && fd < 0; i++) {
+		char path[48];
+
+		snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, names[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 && errno != EACCES)
+			break;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* Prevents two processes from loading it at one time. The last process with the descriptor releases
+ * the lock. Returns -EWOULDBLOCK: another process has it. */
+static int lock(uint32_t pid)
+{
+	int fd = open_own_file(pid);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
-	int rc = errno == EADDRINUSE ? -EBUSY : -errno;
-	if (fd >= 0)
-		close(fd);
-	return err_set(err, -rc,
-		       rc == -EBUSY ? "another process is attaching to process %" PRIu32
-				    : "cannot lock process %" PRIu32,
-		       pid);
+	int rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static int attach_locked(uint32_t pid, const struct gpu_attach_opts *opts, int held,
+			 struct gpu_attach_report *out, struct err *err)
+{
+	out->refusal = attach_refuse(pid, opts, &out->already, err);
+	if (out->refusal)
+		return -ECANCELED;
+	if (out->already)
+		return 0;
+	return held < 0 ? err_set(err, -held, "cannot lock process %" PRIu32 ": %s", pid,
+				  strerror(-held))
+			: attach(pid, opts, held, out, err);
 }
 
 int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_attach_report *out,
 	       struct err *err)
 {
 	*out = (struct gpu_attach_report){ 0 };
-	int rc = opts->dry_run ? 0 : check_image(opts, err), held = rc < 0 ? rc : lock(pid, err);
+	int rc = opts->dry_run ? 0 : check_image(opts, err);
 
-	if (held < 0)
-		return held;
-	out->refusal = attach_refuse(pid, opts, &out->already, err);
-	if (out->refusal)
-		rc = -ECANCELED;
-	else if (!out->already)
-		rc = attach(pid, opts, held, out, err);
-	close(held);
+	if (rc < 0)
+		return rc;
+	int held = lock(pid);
+	rc = held == -EWOULDBLOCK
+		     ? err_set(err, EBUSY, "another process is attaching to process %" PRIu32, pid)
+		     : attach_locked(pid, opts, held, out, err);
+	if (held >= 0)
+		close(held);
 	return rc;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
-# A program whose file is on a file system that no longer answers, as with NFS and FUSE: record and up still show another program's samples, and end
+# A program of a user without rights, whose file is on a file system that no longer answers, as with NFS and FUSE: record and up still show another program's samples, and end
 # when they are told to; a program on one that answers has its names.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -31,7 +31,7 @@ begin_fs
 "$cresset" record -q -F 499 -o "$tmp/far.folded" -- "$tmp/mount/program" far 0.5 >"$tmp/far.out" 2>"$tmp/far.err"
 holds "a program of another's file system has names" grep -q 'burn_outer;burn_loop' "$tmp/far.folded"
 
-"$tmp/mount/program" "$$-hung" 60 >/dev/null &
+setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/mount/program" "$$-hung" 60 >/dev/null &
 hung=$!
 pids+=("$hung")
 until_comm "$hung" "$$-hung"

@@ -30,6 +30,46 @@ is "… and nothing has changed" "$(asked)" "0 attached, ok"
 is "a program without a GPU: refused" $? 4
 is "… and nothing has changed there, either" "$(asked)" "0 attached, ok"
 ended
+# Another user can neither hold a program's lock nor take a name that stands for it.
+begin poll
+if command -v python3 >/dev/null; then
+	python3 -c '
+import fcntl, os, socket, sys, time
+pid = sys.argv[1]
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+name.bind("\0cresset-attach-" + pid)
+kept = []
+for file in os.listdir("/proc/" + pid):
+    try:
+        kept.append(open("/proc/" + pid + "/" + file))
+        fcntl.flock(kept[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        pass
+print(len(kept), flush=True)
+time.sleep(3600)' "$target" >"$tmp/holder" &
+	holder=$!
+	for _ in $(seq 6000); do
+		[ -s "$tmp/holder" ] && break
+		command sleep 0.01
+	done
+	holds "another user opens and locks what it can of a program" [ -s "$tmp/holder" ]
+	inject
+	is "… which does not keep anybody from attaching" "$status" 0
+	is "… the program goes on as before" "$(asked)" "1 attached, ok"
+	kill -9 "$holder"
+	wait "$holder" 2>/dev/null
+else
+	skip "another user opens and locks what it can of a program" "no python3 here"
+fi
+exec 9<"/proc/$target/personality"
+flock -n 9
+inject
+is "a second attach at the same time is refused" "$status $(field error)" "1 another process is attaching to process $target"
+exec 9<&-
+ended
 "$cresset" gpu attach 4194305 >"$tmp/out" 2>"$tmp/err"
 holds "no such process: refused" test $? -ne 0
 finish

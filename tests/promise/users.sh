@@ -25,6 +25,31 @@ as "$tmp/cresset" record --no-progress -d 1 -o "$tmp/home/no.folded" 2>"$tmp/err
 is "without: refused" $? 3
 holds "… with the reason" grep -q '^cresset: error: cannot ' "$tmp/err"
 
+# In a mount namespace of its own a user can put any file in the place of its perf map.
+cp "$progs/hostile" "$tmp/code$me"
+as "$tmp/code$me" sparse 0 >"$tmp/code" &
+for _ in $(seq 600); do
+	[ -s "$tmp/code" ] && break
+	sleep 0.05
+done
+code=$(cat "$tmp/code")
+pids+=("$code")
+at=$(awk '$2 == "rwxp" { sub("-.*", "", $1); print $1 }' "/proc/$code/maps")
+map=/tmp/perf-$code.map
+coded() { # MODE OWNER: samples with the name in such a file
+	rm -f "$map"
+	install -m "$1" -o "$2" /dev/null "$map"
+	echo "$at 40 secret" >"$map"
+	"$cresset" record -q -F 199 -p "$code" -d 0.5 -o "$tmp/coded.folded" 2>"$tmp/err"
+	grep -c ';secret ' "$tmp/coded.folded"
+}
+is "a user's own names for its code" "$(coded 600 $stranger)" 1
+is "… root's, which all may read" "$(coded 644 root)" 1
+is "… not what only root may read" "$(coded 600 root)" 0
+holds "… whose samples are there" test "$(folded_sum "^code$me;" <"$tmp/coded.folded")" -gt 0
+kill -9 "$code"
+rm -f "$map"
+
 begin_always up --data "$tmp/data" --listen 127.0.0.1:0
 until_said "look at it"
 url=$(sed -n 's/.*look at it: *//p' "$tmp/log" | tail -1)

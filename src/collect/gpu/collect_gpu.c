@@ -196,7 +196,7 @@ static void found_file(void *ctx, uint32_t pid, const char *path, int fd)
 	struct collect_gpu *g = ctx;
 
 	if (may_be_target(g, pid) && !has_ended(pid) && !is_kept_for_other(g, pid))
-		gpu_probes_add(g->probes, path, fd);
+		gpu_probes_add(g->probes, pid, path, fd);
 }
 
 static void tell(const struct collect_gpu *g, enum gpu_program_news what, uint32_t pid,
@@ -254,7 +254,7 @@ static void add_mapped(struct collect_gpu *g, const struct side_record *r)
 
 	if (fd < 0)
 		return;
-	gpu_probes_add(g->probes, r->name, fd);
+	gpu_probes_add(g->probes, r->pid, r->name, fd);
 	close(fd);
 }
 

@@ -11,6 +11,8 @@
 #include "collect/kernel/refusal.h"
 #include "collect/kernel/sampler.h"
 #include "collect/kernel/sampler_opts.h"
+#include "collect/proc/proc_owner.h"
+#include "collect/process/user_shares.h"
 #include "collect/worker/probe_placer.h"
 #include "gpu.skel.h"
 #include "gpu/code/probes.h"
@@ -31,7 +33,7 @@ enum { WINDOWS_PER_SECOND = 10 }; /* GPU_WINDOW_NS */
 struct probed_file {
 	uint64_t identity;
 	uint32_t serial; /* of the request to place its probes; 0: it was answered, or has none */
-	uint32_t n_probes;
+	uint32_t n_probes, user; /* user: whose process had it first */
 	char name[64];
 };
 struct gpu_probes {
@@ -46,6 +48,7 @@ struct gpu_probes {
 		refused_program
 			[32]; /* why it could not be loaded; "": it was not tried, or could */
 	uint32_t n_rows;
+	struct user_shares rows_of;
 	VEC(struct probed_file) files;
 	VEC(uint64_t) refused; /* identities of files that are not tried again */
 	struct gpu_probes_stats stats;
@@ -276,14 +279,15 @@ bool gpu_probes_want(const char *path)
 	return gpu_library_of(path) != NULL;
 }
 
-/* Containers see the files of a layer on different devices, with the same inode. */
+/* Containers see the files of a layer on different devices, with the same inode. On a file system
+ * of their own, other users can choose all of these but the owner. */
 static uint64_t identity_of(int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
-	return hash_mix(hash_mix(st.st_ino, st.st_size),
+	return hash_mix(hash_mix(hash_mix(st.st_ino, st.st_size), st.st_uid),
 			hash_mix(st.st_mtim.tv_sec, st.st_mtim.tv_nsec));
 }
 
@@ -300,15 +304,17 @@ static bool is_known(const struct gpu_probes *g, uint64_t identity)
 
 /* Adds rows before the probes: a hit without a row is ignored. Returns how many there was space
  * for. */
-static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places,
+static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places, uint32_t user,
 			 uint64_t *first_cookie)
 {
 	uint32_t n = 0, fd = bpf_map__fd(g->bpf->maps.gpu_rows);
 
 	*first_cookie = g->n_rows;
-	while (n < places->all.n && g->n_rows < GPU_MAX_ROWS) {
+	while (n < places->all.n && user_shares_fits(user, user_shares_used(&g->rows_of, user),
+						     g->n_rows, GPU_MAX_ROWS)) {
 		if (bpf_map_update_elem(fd, &g->n_rows, &places->all.v[n].row, BPF_ANY))
 			break;
+		user_shares_change(&g->rows_of, user, 0, 1);
 		g->n_rows++;
 		n++;
 	}
@@ -343,7 +349,7 @@ static int ask(struct gpu_probes *g, int fd, const struct gpu_library *library,
 		.is_multi = g->is_multi,
 	};
 	uint64_t first_cookie;
-	uint32_t n = put_rows(g, places, &first_cookie);
+	uint32_t n = put_rows(g, places, file->user, &first_cookie);
 
 	if (!g->is_multi && n > library->important)
 		n = library->important;
@@ -396,7 +402,16 @@ static void refuse(struct gpu_probes *g, const struct probed_file *file, int rc)
 		vec_push(&g->refused, file->identity);
 }
 
-void gpu_probes_add(struct gpu_probes *g, const char *path, int fd)
+static bool has_room(const struct gpu_probes *g, uint32_t user)
+{
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < g->files.n; i++)
+		used += g->files.v[i].user == user;
+	return user_shares_fits(user, used, g->files.n, GPU_MAX_FILES);
+}
+
+void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
 {
 	const struct gpu_library *library = gpu_library_of(path);
 	uint64_t identity = library && !g->is_detached ? identity_of(fd) : 0;
@@ -405,7 +420,9 @@ void gpu_probes_add(struct gpu_probes *g, const char *path, int fd)
 	if (!identity || is_known(g, identity))
 		return;
 	snprintf(file.name, sizeof file.name, "%s", path);
-	int rc = g->files.n < GPU_MAX_FILES ? probe_file(g, library, fd, &file) : -E2BIG;
+	if (!pid || proc_owner(pid, &file.user))
+		file.user = 0;
+	int rc = has_room(g, file.user) ? probe_file(g, library, fd, &file) : -E2BIG;
 	if (rc)
 		refuse(g, &file, rc);
 	else
@@ -463,7 +480,7 @@ void gpu_probes_wait(struct gpu_probes *g, uint64_t max_ns)
 
 static void add_expected(void *ctx, const char *name, int fd)
 {
-	gpu_probes_add(ctx, name, fd);
+	gpu_probes_add(ctx, 0, name, fd);
 }
 
 void gpu_probes_expect(struct gpu_probes *g)
@@ -563,6 +580,7 @@ void gpu_probes_free(struct gpu_probes *g)
 	bpf_link__destroy(g->exit_link);
 	gpu_bpf__destroy(g->bpf);
 	vec_done(&g->files);
+	user_shares_done(&g->rows_of);
 	vec_done(&g->refused);
 	free(g);
 }

@@ -17,7 +17,8 @@
 
 struct gpu_probes;
 
-enum { GPU_MAX_FILES = 128 }; /* limit: files of GPU libraries probed at once; others are counted */
+/* limit: files of GPU libraries probed at once, a share for each user; others are counted */
+enum { GPU_MAX_FILES = 128 };
 
 struct helper;
 
@@ -31,9 +32,10 @@ const char *gpu_probes_refused(const struct gpu_probes *g);
 
 /* Returns whether to hand over a file with this path. */
 bool gpu_probes_want(const char *path);
-/* Requests probes of the file open at fd, unless it is already probed; fd stays the caller's.
+/* Requests probes of the file open at fd, which a process has mapped (0: none), unless it is
+ * already probed; fd stays the caller's.
  * Another process places them (collect/worker/probe_placer.h): nobody waits. */
-void gpu_probes_add(struct gpu_probes *g, const char *path, int fd);
+void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd);
 /* Takes what was placed. Call it some times a second. Returns true when all probes are gone, with
  * the process that placed them: the caller adds all files again. */
 bool gpu_probes_run(struct gpu_probes *g);

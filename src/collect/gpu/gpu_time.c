@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "collect/gpu/gpu_beats.h"
 #include "collect/gpu/gpu_stall.h"
+#include "collect/proc/proc_owner.h"
+#include "collect/process/user_shares.h"
 #include "collect/resolve/gpu_names.h"
 #include "collect/resolve/resolve.h"
 #include "gpu/code/probes.h"
@@ -177,14 +179,25 @@ static void begin_windows(struct gpu_time *g, struct watched *p, uint64_t now_ns
 	gpu_windows_init(&p->windows, g->opts.budget, p->pid, &p->before, now_ns);
 }
 
+static bool has_room(const struct gpu_time *g, uint32_t user)
+{
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < g->programs.n; i++)
+		used += g->programs.v[i].user == user;
+	return user_shares_fits(user, used, g->programs.n, GPU_TIME_PROGRAMS);
+}
+
 /* Opens a pending ring. */
 static int open_program(void *ctx, uint32_t pid, uint64_t now_ns, struct err *err)
 {
 	struct gpu_time *g = ctx;
 	struct watched p = { .pid = pid, .found_ns = now_ns };
 
-	if (g->programs.n >= GPU_TIME_PROGRAMS)
-		return err_set(err, E2BIG, "more than %d programs", GPU_TIME_PROGRAMS);
+	if (proc_owner(pid, &p.user))
+		p.user = 0; /* it is gone */
+	if (!has_room(g, p.user))
+		return err_set(err, E2BIG, "more than %zu programs", g->programs.n);
 	int rc = ring_open_by(&g->opts.rings, pid, now_ns, &p.ring, err);
 
 	if (rc)

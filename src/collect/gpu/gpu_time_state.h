@@ -146,7 +146,7 @@ struct gpu_held { /* zeroed = empty */
 
 /* A program whose ring is read. */
 struct watched {
-	uint32_t pid;
+	uint32_t pid, user;
 	struct ring_reader *ring;
 	uint64_t found_ns;
 	uint64_t window_ns; /* start of the open window; 0: none */

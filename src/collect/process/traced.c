@@ -20,6 +20,22 @@ static bool is_due(const struct process *p, uint64_t now_ns)
 	return p->traced.waits || p->traced.looks != p->looks || p->traced.image != p->image->id;
 }
 
+static bool has_room(struct traced *t, struct process *p)
+{
+	if (p->traced.is_there)
+		return true;
+	p->traced.user = user_shares_owner(&t->users, p->pid);
+	return user_shares_fits(p->traced.user, user_shares_used(&t->users, p->traced.user), t->n,
+				TRACE_MAX_PROCESSES);
+}
+
+static void note(struct traced *t, struct process *p, bool is_there)
+{
+	user_shares_change(&t->users, p->traced.user, p->traced.is_there, is_there);
+	t->n += is_there - p->traced.is_there;
+	p->traced.is_there = is_there;
+}
+
 void traced_look(struct traced *t, struct process *p, struct object_table *objects, uint64_t now_ns)
 {
 	struct trace_recipe recipe;
@@ -42,12 +58,12 @@ void traced_look(struct traced *t, struct process *p, struct object_table *objec
 		traced_forget(t, p);
 		return;
 	}
-	if (bpf_map_update_elem(t->maps.recipes, &p->pid, &recipe, BPF_ANY)) {
+	if (!has_room(t, p) || bpf_map_update_elem(t->maps.recipes, &p->pid, &recipe, BPF_ANY)) {
 		t->refused += !p->traced.is_refused;
 		p->traced.is_refused = true;
 		return;
 	}
-	p->traced.is_there = true;
+	note(t, p, true);
 	*t->maps.is_any = 1;
 }
 
@@ -55,7 +71,12 @@ void traced_forget(struct traced *t, struct process *p)
 {
 	if (p->traced.is_there)
 		bpf_map_delete_elem(t->maps.recipes, &p->pid);
-	p->traced.is_there = false;
+	note(t, p, false);
+}
+
+void traced_done(struct traced *t)
+{
+	user_shares_done(&t->users);
 }
 
 void traced_sweep(struct traced *t)

@@ -8,6 +8,7 @@
 #define CRESSET_COLLECT_PROCESS_TRACED_H
 
 #include "collect/kernel/walker_maps.h"
+#include "collect/process/user_shares.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +18,9 @@ struct process;
 
 struct traced {
 	struct traced_maps maps;
-	uint64_t refused; /* processes: the table was full */
+	struct user_shares users; /* of the n that are there */
+	uint32_t n;
+	uint64_t refused; /* processes: the table, or the user's share of it, was full */
 };
 
 /* Takes a process with a sample. */
@@ -25,6 +28,7 @@ void traced_look(struct traced *t, struct process *p, struct object_table *objec
 		 uint64_t now_ns);
 /* Takes a process that calls exec, or has ended. */
 void traced_forget(struct traced *t, struct process *p);
+void traced_done(struct traced *t);
 /* Call it now and then: the kernel may have forgotten the last process. */
 void traced_sweep(struct traced *t);
 

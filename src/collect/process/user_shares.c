@@ -19,17 +19,21 @@ uint32_t user_shares_owner(struct user_shares *s, uint32_t pid)
 	return s->last_user;
 }
 
-bool user_shares_may(const struct user_shares *s, uint32_t user, uint32_t most)
+uint32_t user_shares_used(const struct user_shares *s, uint32_t user)
 {
 	const uint32_t *used = user ? map_get(&s->used, user) : NULL;
 
-	return !used || *used < most;
+	return used ? *used : 0;
+}
+
+bool user_shares_may(const struct user_shares *s, uint32_t user, uint32_t most)
+{
+	return !user || user_shares_used(s, user) < most;
 }
 
 void user_shares_change(struct user_shares *s, uint32_t user, uint32_t before, uint32_t after)
 {
-	const uint32_t *used = user ? map_get(&s->used, user) : NULL;
-	uint32_t now = (used ? *used : 0) + after - before;
+	uint32_t now = user_shares_used(s, user) + after - before;
 
 	if (!user || before == after)
 		return;

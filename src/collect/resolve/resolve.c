@@ -133,6 +133,7 @@ void resolver_free(struct resolver *r)
 	gpu_origins_done(&r->gpu_origins);
 	vec_done(&r->gpu_owners);
 	vec_done(&r->gpu_befores);
+	traced_done(&r->traced);
 	label_table_done(&r->labels);
 	vec_done(&r->stack);
 	vec_done(&r->frames);

@@ -8,6 +8,7 @@
 #include "collect/process/image.h"
 #include "collect/process/object.h"
 #include "collect/process/process.h"
+#include "collect/process/user_shares.h"
 #include "collect/worker/proc_reader.h"
 #include "profile/frame.h"
 #include "profile/strtab.h"
@@ -45,7 +46,7 @@ struct named_frames {
 };
 /* One runtime of a process, and the objects that it was found in. */
 struct attached {
-	uint32_t pid, kind;
+	uint32_t pid, kind, user;
 	struct proc_reader *reader; /* of its memory */
 	struct runtime_process *process;
 	struct runtime_place places[MAX_PLACES];
@@ -55,7 +56,8 @@ struct interpreted {
 	struct object_table *objects;
 	struct runtime *runtimes[MAX_KINDS];
 	uint8_t frame_kinds[MAX_KINDS];
-	struct map by_pid;          /* → index in all */
+	struct map by_pid; /* → index in all */
+	struct user_shares users;
 	VEC(struct attached *) all; /* NULL: unused */
 	VEC(uint32_t) free_ids;
 	struct named_frames young, old;
@@ -118,6 +120,7 @@ void interpreted_free(struct interpreted *in)
 	for (int i = 0; i < MAX_KINDS && runtimes[i]; i++)
 		runtimes[i]->close(in->runtimes[i]);
 	map_done(&in->by_pid);
+	user_shares_done(&in->users);
 	vec_done(&in->all);
 	vec_done(&in->free_ids);
 	named_done(&in->young);
@@ -174,6 +177,7 @@ static void keep(struct interpreted *in, struct attached *a)
 		vec_push(&in->all, a);
 	in->all.v[id] = a;
 	map_put(&in->by_pid, a->pid, id);
+	user_shares_change(&in->users, a->user, 0, 1);
 }
 
 /* Drops the older generation; its frames are read again when requested. */
@@ -207,6 +211,7 @@ void interpreted_forget(struct interpreted *in, uint32_t pid)
 	if (!id)
 		return;
 	forget_ended(in, in->all.v[*id]->n_named);
+	user_shares_change(&in->users, in->all.v[*id]->user, 1, 0);
 	detach(in->all.v[*id]);
 	in->all.v[*id] = NULL;
 	vec_push(&in->free_ids, *id);
@@ -258,7 +263,11 @@ static bool attach(struct interpreted *in, const struct process *p, uint32_t kin
 	struct err err = { 0 };
 
 	*a = (struct attached){
-		.pid = p->pid, .kind = kind, .reader = in->objects->reader, .n = n
+		.pid = p->pid,
+		.kind = kind,
+		.user = user_shares_owner(&in->users, p->pid),
+		.reader = in->objects->reader,
+		.n = n,
 	};
 	memcpy(a->places, places, n * sizeof *places);
 	int rc = runtimes[kind]->attach(in->runtimes[kind], p->pid, places, n, &memory, &a->process,
@@ -299,6 +308,14 @@ bool interpreted_is_likely(const struct interpreted *in, const struct image *ima
 	return false;
 }
 
+static bool has_room(struct interpreted *in, uint32_t pid)
+{
+	uint32_t user = user_shares_owner(&in->users, pid);
+
+	return user_shares_fits(user, user_shares_used(&in->users, user), in->by_pid.n,
+				INTERPRETED_MAX);
+}
+
 bool interpreted_look(struct interpreted *in, const struct process *p, bool *waits)
 {
 	struct runtime_place places[MAX_PLACES];
@@ -312,7 +329,7 @@ bool interpreted_look(struct interpreted *in, const struct process *p, bool *wai
 		interpreted_forget(in, p->pid);
 		if (!n)
 			continue;
-		if (in->by_pid.n >= INTERPRETED_MAX) {
+		if (!has_room(in, p->pid)) {
 			in->stats.refused++;
 			return false;
 		}

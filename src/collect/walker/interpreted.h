@@ -20,7 +20,8 @@ struct object;
 struct object_table;
 struct process;
 
-enum { INTERPRETED_MAX = 4096 }; /* limit: processes with an interpreter */
+/* limit: processes with an interpreter; a user other than root: half, beside others a quarter */
+enum { INTERPRETED_MAX = 4096 };
 
 /* maps, and what they point to, stay the caller's. */
 struct interpreted *interpreted_new(const struct runtime_maps *maps, struct object_table *objects);

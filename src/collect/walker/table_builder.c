@@ -68,7 +68,6 @@ static void *build_tables(void *arg)
 
 		built.rc = table_cache_build(&b->cache, job.fd, &built.table, NULL);
 		close(job.fd);
-		mem_trim(); /* rows of a large library take some 10 MB */
 		pthread_mutex_lock(&b->lock);
 		vec_push(&b->done, built);
 		b->cached = b->cache.stats;
@@ -156,6 +155,10 @@ bool table_builder_take(struct table_builder *b, struct table_built *out)
 		b->n_taken = 0;
 	}
 	pthread_mutex_unlock(&b->lock);
+	/* Rows of a large library take some 10 MB. The thread does not trim: whoever allocates
+	 * meanwhile would wait until it is done, and on a busy machine until it has a CPU again. */
+	if (is_there && !b->pending)
+		mem_trim();
 	return is_there;
 }
 

@@ -102,14 +102,15 @@ static void keep_file(struct code_file *f, int fd, const struct stat *st, enum c
 	*f = (struct code_file){ fd, st->st_dev, st->st_ino, code_log_new(kind) };
 }
 
-/* Anybody can write to /tmp: only a file of the process's own user or of root is trusted. */
+/* Anybody can write to /tmp: only a file of the process's own user is trusted, or one of root that
+ * all may read: in a namespace of its own, a process has any file there. The owner of /proc/PID does
+ * not tell the user: a process can make it root. */
 static bool owner_is_right(uint32_t pid, const struct stat *file)
 {
-	struct stat process;
-	char path[32];
+	bool is_public = file->st_uid == 0 && file->st_mode & S_IROTH;
+	uint32_t user;
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
-	return stat(path, &process) == 0 && (file->st_uid == 0 || file->st_uid == process.st_uid);
+	return is_public || (proc_uid(pid, &user) == 0 && user == file->st_uid);
 }
 
 static int open_perf_map(uint32_t pid, struct stat *st)

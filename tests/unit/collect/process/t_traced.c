@@ -37,6 +37,7 @@ static void begin(struct world *w)
 				       .image = image_new(1),
 				       .has_threads = true,
 				       .traced = { .is_there = true } };
+	w->traced.n = 1;
 }
 
 static void end(struct world *w)
