@@ -2,6 +2,7 @@
 #include "profile/identity.h"
 
 #include "base/buf.h"
+#include "profile/identity_counted.h"
 #include "profile/identity_generated.h"
 #include "profile/identity_text.h"
 
@@ -89,7 +90,7 @@ static const char *const clones[] = {
 	".__part",     ".isra",        ".constprop", ".part",    ".cold",    ".hot",
 	".warm",       ".unlikely",    ".lto_priv",  ".llvm",    ".clone",   ".__uniq",
 	".localalias", ".startup",     ".exit",      ".argprom", ".argelim", ".retelim",
-	".memprof",    ".specialized", ".extracted",
+	".memprof",    ".specialized", ".extracted", ".cfi",
 };
 
 /* ".0": numbers tell equal names of one program apart. */
@@ -313,9 +314,13 @@ static const struct {
 	bool is_single; /* the rest may end alike: "f_1" of "julia_f_1_1234" */
 	suffix_fn *length;
 } suffixes[] = {
-	{ NAME_COMPILED, false, compiled_suffix }, { NAME_COMPILED, true, ocaml_number },
-	{ NAME_NUMBERED, false, number_suffix },   { NAME_GO, false, go_suffix },
-	{ NAME_RUN, false, generated_suffix },     { NAME_RUN, true, generated_number },
+	{ NAME_COMPILED, false, compiled_suffix },
+	{ NAME_COMPILED, true, ocaml_number },
+	{ NAME_COMPILED, true, counted_suffix },
+	{ NAME_NUMBERED, false, number_suffix },
+	{ NAME_GO, false, go_suffix },
+	{ NAME_RUN, false, generated_suffix },
+	{ NAME_RUN, true, generated_number },
 };
 static const struct {
 	unsigned char trait;
@@ -327,6 +332,7 @@ static const struct {
 	{ NAME_GO, go_type },
 	{ NAME_COMPILED, rust_crate },
 	{ NAME_COMPILED, haskell_version },
+	{ NAME_COMPILED | NAME_RUN, counted_cut },
 	{ NAME_RUN, generated_cut },
 };
 

@@ -94,6 +94,33 @@ ends "… can be compared" 0 diff "${units[@]}" --fail-on 5
 ends "… in a store" 0 query --data "$tmp/units" wall --from 2026-11-21 --to 2026-11-22
 has "… are one type as well" "wall: 200 ms" "$out"
 
+# Two columns of one quantity, samples and their CPU time, in any units of time.
+cpu_pair() { # UNIT VALUE PERIOD_UNIT PERIOD
+	protoc --encode=perftools.profiles.Profile --proto_path=tests/golden/pprof tests/golden/pprof/profile.proto 2>/dev/null <<-END
+		string_table: ["", "samples", "count", "cpu", "$1", "$3", "f"]
+		sample_type { type: 1 unit: 2 }
+		sample_type { type: 3 unit: 4 }
+		sample { location_id: 1 value: [50, $2] }
+		location { id: 1 line { function_id: 1 } }
+		function { id: 1 name: 6 }
+		period_type { type: 3 unit: 5 }
+		period: $4
+	END
+}
+cpu_pair nanoseconds 500000000 nanoseconds 10000000 >"$tmp/pair.1.pb"
+cpu_pair microseconds 500000 microseconds 10000 >"$tmp/pair.2.pb"
+cpu_pair ms 500 us 10000 >"$tmp/pair.3.pb"
+if [ -s "$tmp/pair.1.pb" ]; then
+	ends "CPU time in three units" 0 report "$tmp"/pair.?.pb
+	has "… is one type" "cpu: 150 samples ≈ 1.50 s" "$out"
+	ends "… converted" 0 convert "$tmp"/pair.?.pb -o "$tmp/pairs.pb.gz"
+	has "… loses nothing" "cpu: 150 samples ≈ 1.50 s" "$("$cresset" -q report "$tmp/pairs.pb.gz")"
+	cpu_pair ms 501 us 10000 >"$tmp/pair.4.pb"
+	has "… unless they are not the same" "cpu: 501 ms" "$("$cresset" -q report "$tmp/pair.4.pb")"
+else
+	skip "CPU time in three units" "no protoc"
+fi
+
 # --- a log whose lines end in numbers is no profile
 for i in 1 2 3 4 5 6; do echo "2026-11-29T01:00:0$i worker[$i] GET /a;b=$i took 1$i"; done | sed '3,$s/;/,/' >"$tmp/server.log"
 fails "a log" 6 "server.log is not in a known format" report "$tmp/server.log"

@@ -14,6 +14,7 @@
 #include "format/table/diff_table.h"
 #include "format/table/table.h"
 #include "profile/change/signed.h"
+#include "profile/change/unseen.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 
@@ -204,12 +205,11 @@ static bool is_too_much(const struct comparison *c, const struct diff_change *ch
 	return change->certainty == CHANGE_SURE && change->growth > c->opts->fail_on.v;
 }
 
-/* Stacks that could not be walked say something of the recordings, not of the program. */
+/* Stacks that could not be walked, and functions that could not be found, say something of the
+ * recordings, not of the program. */
 static bool is_of_recording(const struct diff *d, const struct diff_row *r)
 {
-	const struct tree_func *f = &d->names->funcs.v[r->func];
-	return f->kind == FRAME_MARKER &&
-	       str_starts(strtab_get(&d->names->strings, f->name), "[truncated");
+	return unseen_func(d->names, &d->names->funcs.v[r->func]);
 }
 
 static void say_too_much(const struct comparison *c, const char *what, const char *part,

@@ -174,11 +174,32 @@ static void set_comments(struct pprof_reader *r)
 	}
 }
 
-static bool value_type_is(const struct pprof_reader *r, struct value_type v, const char *type,
-			  const char *unit)
+static bool value_type_is(const struct pprof_reader *r, struct value_type v, const char *type)
 {
-	return cur_is(pprof_text(&r->tables, v.type), type) &&
-	       cur_is(pprof_text(&r->tables, v.unit), unit);
+	return cur_is(pprof_text(&r->tables, v.type), type);
+}
+
+static struct unit_base unit_of(const struct pprof_reader *r, struct value_type v)
+{
+	char unit[32] = "";
+	struct cur text = pprof_text(&r->tables, v.unit);
+	size_t len = cur_left(&text) < sizeof unit ? cur_left(&text) : 0;
+	memcpy(unit, text.p, len);
+	unit[len] = '\0';
+	return unit_base_of(len ? unit : "count");
+}
+
+/* The unit as the file has it: a comment may have renamed it. */
+static struct unit_base unit_of_column(const struct pprof_reader *r, size_t column)
+{
+	return unit_of(r, r->sample_types.v[column]);
+}
+
+/* Whether this is CPU time, in any unit of time. */
+static bool is_cpu_time(const struct pprof_reader *r, struct value_type v)
+{
+	struct unit_base u = unit_of(r, v);
+	return value_type_is(r, v, "cpu") && u.base && strcmp(u.base, "nanoseconds") == 0;
 }
 
 static void add_value(void *ctx, uint64_t v)
@@ -188,11 +209,15 @@ static void add_value(void *ctx, uint64_t v)
 		vec_push(&r->values, (int64_t)v);
 }
 
-/* Returns whether every sample's second value is the first times the period. */
+/* Returns whether every sample's second value is the first times the period. Their units may
+ * differ. */
 static bool second_is_first_times_period(struct pprof_reader *r)
 {
+	int64_t unit = unit_of_column(r, 1).scale, period, product, value;
 	struct cur c = r->file, s;
 	struct pb_field f;
+	if (__builtin_mul_overflow(unit_of(r, r->period_type).scale, r->period, &period))
+		return false;
 	while (pb_next(&c, &f)) {
 		if (f.num != PROFILE_SAMPLE)
 			continue;
@@ -200,10 +225,9 @@ static bool second_is_first_times_period(struct pprof_reader *r)
 		for (s = f.len; pb_next(&s, &f);)
 			if (f.num == SAMPLE_VALUE)
 				pb_each_varint(&f, add_value, r);
-		int64_t product;
 		if (r->values.n == 2 &&
-		    (__builtin_mul_overflow(r->values.v[0], (int64_t)r->period, &product) ||
-		     product != r->values.v[1]))
+		    (__builtin_mul_overflow(r->values.v[0], period, &product) ||
+		     __builtin_mul_overflow(r->values.v[1], unit, &value) || product != value))
 			return false;
 	}
 	return true;
@@ -212,23 +236,11 @@ static bool second_is_first_times_period(struct pprof_reader *r)
 /* Merges the pair of columns of CPU profilers, which hold the same value twice. */
 static void find_cpu_pair(struct pprof_reader *r)
 {
-	if (r->n_columns == 2 && r->period &&
-	    value_type_is(r, r->sample_types.v[0], "samples", "count") &&
-	    value_type_is(r, r->sample_types.v[1], "cpu", "nanoseconds") &&
-	    value_type_is(r, r->period_type, "cpu", "nanoseconds") &&
+	if (r->n_columns == 2 && r->period && value_type_is(r, r->sample_types.v[0], "samples") &&
+	    cur_is(pprof_text(&r->tables, r->sample_types.v[0].unit), "count") &&
+	    is_cpu_time(r, r->sample_types.v[1]) && is_cpu_time(r, r->period_type) &&
 	    second_is_first_times_period(r))
 		r->columns[1].derived = true;
-}
-
-/* The unit as the file has it: a comment may have renamed it. */
-static struct unit_base unit_of_column(const struct pprof_reader *r, size_t column)
-{
-	char unit[32] = "";
-	struct cur text = pprof_text(&r->tables, r->sample_types.v[column].unit);
-	size_t len = cur_left(&text) < sizeof unit ? cur_left(&text) : 0;
-	memcpy(unit, text.p, len);
-	unit[len] = '\0';
-	return unit_base_of(len ? unit : "count");
 }
 
 static void set_unit_ns(struct pprof_reader *r)

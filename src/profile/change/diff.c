@@ -2,6 +2,7 @@
 #include "profile/change/diff.h"
 
 #include "profile/change/interval.h"
+#include "profile/change/unseen.h"
 #include "profile/tree/top.h"
 
 #include <errno.h>
@@ -19,9 +20,10 @@ struct amount {
 };
 struct side {
 	struct amount whole;
-	double scale;   /* from the tree's unit to the common one */
-	double seconds; /* 0 = unknown */
-	double weight;  /* of every sample, in the common unit; 0: varying; NaN: unknown */
+	struct amount unseen_self, unseen_total; /* profile/change/unseen.h */
+	double scale;                            /* from the tree's unit to the common one */
+	double seconds;                          /* 0 = unknown */
+	double weight; /* of every sample, in the common unit; 0: varying; NaN: unknown */
 };
 struct compare {
 	struct diff *d;
@@ -52,6 +54,9 @@ static struct side side_init(const struct diff_side *in, double scale)
 	const struct tree *t = in->tree;
 	s.whole = amount(&s, t->nodes.v[TREE_ROOT].total, t->spreads.v[TREE_ROOT].total);
 	s.weight = s.whole.n ? common_weight(&s.whole) : NAN;
+	struct unseen unseen = unseen_of(t);
+	s.unseen_self = amount(&s, unseen.self.value, unseen.self.spread);
+	s.unseen_total = amount(&s, unseen.total.value, unseen.total.spread);
 	return s;
 }
 
@@ -160,30 +165,88 @@ static bool is_off_zero(struct interval i)
 }
 
 static bool is_sure(const struct compare *c, enum diff_norm norm, const struct amount *b,
-		    const struct amount *a, double change)
+		    const struct amount *a, bool grew)
 {
 	double level = (1 - c->d->confidence) / 2 / c->d->n_compared;
 	if (c->newer.weight > 0 && c->older.weight > 0)
-		return chance(c, norm, b, a, change > 0) <= level;
+		return chance(c, norm, b, a, grew) <= level;
 	struct diff_change strict;
 	change_values(c, norm, b, a, &strict, c->z_many);
 	return is_off_zero(strict.interval);
 }
 
-static struct diff_change compare_amounts(const struct compare *c, enum diff_norm norm,
-					  struct amount b, struct amount a)
+/* The values of one function, and the most that they can be if what one side saw less of than the
+ * other belongs to it. */
+struct bounds {
+	struct amount newer, older, newer_most, older_most;
+};
+
+static struct diff_change compare_bounds(const struct compare *c, enum diff_norm norm,
+					 const struct bounds *v)
 {
-	struct diff_change out = { 0 };
-	change_values(c, norm, &b, &a, &out, c->z);
+	struct diff_change out = { 0 }, least, most;
+	change_values(c, norm, &v->newer, &v->older, &out, c->z);
+	change_values(c, norm, &v->newer, &v->older_most, &least, c->z);
+	change_values(c, norm, &v->newer_most, &v->older, &most, c->z);
+	out.interval = (struct interval){ least.interval.low, most.interval.high };
 	if (isnan(out.interval.low) || isnan(out.interval.high)) {
 		out.interval = (struct interval){ NAN, NAN };
 		out.certainty = CHANGE_UNKNOWN;
 	} else if (!is_off_zero(out.interval)) {
 		out.certainty = CHANGE_CHANCE;
 	} else {
-		out.certainty = is_sure(c, norm, &b, &a, out.change) ? CHANGE_SURE : CHANGE_LIKELY;
+		bool grew = out.change > 0;
+		const struct amount *b = grew ? &v->newer : &v->newer_most;
+		const struct amount *a = grew ? &v->older_most : &v->older;
+		out.certainty = is_sure(c, norm, b, a, grew) ? CHANGE_SURE : CHANGE_LIKELY;
 	}
 	return out;
+}
+
+static struct diff_change compare_amounts(const struct compare *c, enum diff_norm norm,
+					  struct amount b, struct amount a)
+{
+	return compare_bounds(c, norm, &(struct bounds){ b, a, b, a });
+}
+
+/* --- what one side saw less of --- */
+
+static double under_norm(const struct side *s, enum diff_norm norm, double value)
+{
+	if (norm != DIFF_SHARE)
+		return value * per(s, norm);
+	return s->whole.v.sum ? value / s->whole.v.sum : 0;
+}
+
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns v with the part of `unseen` that the other side has not. */
+static struct amount at_most(const struct side *s, const struct amount *v, enum diff_norm norm,
+			     const struct amount *unseen, double others)
+{
+	double own = under_norm(s, norm, unseen->v.sum);
+	double part = own > others && own > 0 ? (own - others) / own : 0;
+	struct amount out = *v;
+	if (part == 0)
+		return out;
+	out.n = smaller(v->n + part * unseen->n, s->whole.n);
+	out.v.sum = smaller(v->v.sum + part * unseen->v.sum, s->whole.v.sum);
+	out.v.squares = smaller(v->v.squares + part * unseen->v.squares, s->whole.v.squares);
+	return out;
+}
+
+static struct diff_change compare_seen(const struct compare *c, struct amount b, struct amount a,
+				       const struct amount *unseen_b, const struct amount *unseen_a)
+{
+	enum diff_norm norm = c->d->norm;
+	double of_b = under_norm(&c->newer, norm, unseen_b->v.sum);
+	double of_a = under_norm(&c->older, norm, unseen_a->v.sum);
+	struct bounds v = { b, a, at_most(&c->newer, &b, norm, unseen_b, of_a),
+			    at_most(&c->older, &a, norm, unseen_a, of_b) };
+	return compare_bounds(c, norm, &v);
 }
 
 /* --- all functions --- */
@@ -235,8 +298,10 @@ static void count_compared(struct diff *d, const struct pairs *p)
 
 static void add_row(struct compare *c, uint32_t func, const struct pairs *p)
 {
+	static const struct amount none;
 	const struct top_row *b = &p->newer[func], *a = &p->older[func];
-	enum diff_norm norm = c->d->norm;
+	const struct side *newer = &c->newer, *older = &c->older;
+	bool is_seen = !unseen_func(c->d->names, &c->d->names->funcs.v[func]);
 	struct diff_row row = {
 		.func = func,
 		.older_func = p->match.of_older[func],
@@ -245,10 +310,14 @@ static void add_row(struct compare *c, uint32_t func, const struct pairs *p)
 		.newer_self = b->self,
 		.older_total = a->total,
 		.newer_total = b->total,
-		.self = compare_amounts(c, norm, amount(&c->newer, b->self, b->spread.self),
-					amount(&c->older, a->self, a->spread.self)),
-		.total = compare_amounts(c, norm, amount(&c->newer, b->total, b->spread.total),
-					 amount(&c->older, a->total, a->spread.total)),
+		.self = compare_seen(c, amount(newer, b->self, b->spread.self),
+				     amount(older, a->self, a->spread.self),
+				     is_seen ? &newer->unseen_self : &none,
+				     is_seen ? &older->unseen_self : &none),
+		.total = compare_seen(c, amount(newer, b->total, b->spread.total),
+				      amount(older, a->total, a->spread.total),
+				      is_seen ? &newer->unseen_total : &none,
+				      is_seen ? &older->unseen_total : &none),
 	};
 	vec_push(&c->d->rows, row);
 }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "profile/change/diff.h"
+#include "profile/change/unseen.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/series.h"
@@ -46,10 +47,10 @@ static struct made make(const struct kind *k)
 	return m;
 }
 
-static void add(struct made *m, const char *name, int64_t value, int64_t period, int64_t time_ns)
+static void add_stack(struct made *m, const uint32_t *frames, int64_t value, int64_t period,
+		      int64_t time_ns)
 {
 	struct sink *s = profile_sink(m->p);
-	uint32_t frames[] = { frame_of(s, "main"), frame_of(s, name) };
 	struct series series = { .type = m->type, .period = period };
 	struct sample sample = { .time_ns = time_ns,
 				 .value = value,
@@ -59,6 +60,24 @@ static void add(struct made *m, const char *name, int64_t value, int64_t period,
 				 .tid = SAMPLE_NO_ID,
 				 .cpu = SAMPLE_NO_ID };
 	s->ops->sample(s, &sample);
+}
+
+static void add(struct made *m, const char *name, int64_t value, int64_t period, int64_t time_ns)
+{
+	struct sink *s = profile_sink(m->p);
+	add_stack(m, (uint32_t[]){ frame_of(s, "main"), frame_of(s, name) }, value, period,
+		  time_ns);
+}
+
+/* A stack without its callers. */
+static void add_cut(struct made *m, const char *name, int64_t value)
+{
+	struct sink *s = profile_sink(m->p);
+	struct frame marker = { .mapping = MAPPING_NONE,
+				.kind = FRAME_MARKER,
+				.function = sink_string(s, "[truncated: no frame pointer]") };
+	add_stack(m, (uint32_t[]){ s->ops->frame(s, &marker), frame_of(s, name) }, value,
+		  cpu.period, 0);
 }
 
 static struct tree *tree_of(struct made *m)
@@ -388,6 +407,89 @@ START_TEST(a_real_change_is_found)
 }
 END_TEST
 
+/* --- cut stacks --- */
+
+/* Returns the diff of 100 samples of main;f and 5 of them with 2 that do not have their callers. */
+static struct diff *cut_example(const char *leaf, bool in_newer)
+{
+	struct made some = make(&cpu), all = make(&cpu);
+	add(&some, "f", 5, cpu.period, 0);
+	add_cut(&some, leaf, 2);
+	add(&all, "f", 100, cpu.period, 0);
+	return in_newer ? diff_of(some, 1, all, 1, DIFF_SHARE)
+			: diff_of(all, 1, some, 1, DIFF_SHARE);
+}
+
+START_TEST(cut_stacks_change_nothing)
+{
+	for (int in_newer = 0; in_newer < 2; in_newer++) {
+		struct diff *d = cut_example("[unknown]", in_newer);
+		const struct diff_row *main_row = row_of(d, "main"), *f = row_of(d, "f");
+		ck_assert_double_eq_tol(fabs(main_row->total.change), 100 * 2 / 7.0, 1e-9);
+		ck_assert_int_eq(main_row->total.certainty, CHANGE_CHANCE);
+		ck_assert_int_eq(f->self.certainty, CHANGE_CHANCE);
+		ck_assert_int_eq(f->total.certainty, CHANGE_CHANCE);
+		diff_free(d);
+		/* Its callers are unknown, the function itself is known. */
+		d = cut_example("g", in_newer);
+		ck_assert_int_eq(row_of(d, "main")->total.certainty, CHANGE_CHANCE);
+		ck_assert_int_eq(row_of(d, "g")->self.certainty, CHANGE_LIKELY);
+		diff_free(d);
+	}
+}
+END_TEST
+
+/* Equally many cut stacks on both sides hide nothing; few of them little. */
+START_TEST(changes_with_cut_stacks)
+{
+	for (int both = 0; both < 2; both++) {
+		struct made older = make(&cpu), newer = make(&cpu);
+		add(&older, "f", 100, cpu.period, 0);
+		add(&older, "g", 400, cpu.period, 0);
+		add_cut(&older, "[unknown]", both ? 250 : 10);
+		add(&newer, "f", 200, cpu.period, 0);
+		add(&newer, "g", 300, cpu.period, 0);
+		if (both)
+			add_cut(&newer, "[unknown]", 250);
+		struct diff *d = diff_of(newer, 1, older, 1, DIFF_SHARE);
+		ck_assert_int_eq(row_of(d, "f")->self.certainty, CHANGE_SURE);
+		ck_assert_int_eq(row_of(d, "f")->total.certainty, CHANGE_SURE);
+		ck_assert_int_eq(row_of(d, "g")->self.certainty, CHANGE_SURE);
+		diff_free(d);
+	}
+}
+END_TEST
+
+/* On a busy machine up to 20 % of the stacks of one side are cut. */
+static void cut_some(struct rng *r, struct made *m)
+{
+	int n = (int)(uniform(r) * 25);
+	if (n)
+		add_cut(m, "[unknown]", n);
+}
+
+START_TEST(cut_stacks_give_no_alarm)
+{
+	struct rng r = { 79 };
+	int alarms = 0;
+	for (int i = 0; i < 400; i++) {
+		struct made newer = record(&r, 1, 1, false), older = record(&r, 1, 1, false);
+		cut_some(&r, i % 2 ? &newer : &older);
+		struct diff *d = diff_of(newer, 1, older, 1, DIFF_SHARE);
+		bool grew = false;
+		for (size_t k = 0; k < d->rows.n; k++) {
+			const struct diff_row *row = &d->rows.v[k];
+			grew |= !unseen_func(d->names, &d->names->funcs.v[row->func]) &&
+				((row->self.certainty == CHANGE_SURE && row->self.growth > 0) ||
+				 (row->total.certainty == CHANGE_SURE && row->total.growth > 0));
+		}
+		alarms += grew;
+		diff_free(d);
+	}
+	ck_assert_int_le(alarms, 10);
+}
+END_TEST
+
 /* Recursion and inlining: totals count once, and so do the samples behind them. */
 START_TEST(recursion_counts_once)
 {
@@ -403,4 +505,5 @@ END_TEST
 
 UNIT_MAIN("diff", norms, the_other_way_round_is_the_same, periods_are_made_up_for,
 	  incomparable_profiles, an_empty_side, weight_of_a_sample, unknown_is_reported,
-	  chance_alone_gives_no_alarm, a_real_change_is_found, recursion_counts_once)
+	  chance_alone_gives_no_alarm, a_real_change_is_found, cut_stacks_change_nothing,
+	  changes_with_cut_stacks, cut_stacks_give_no_alarm, recursion_counts_once)
