@@ -59,6 +59,13 @@ is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json
 	"copy 500000 gemm 1000125 relu 2000100"
 
 # --- folded stacks with decimals
+in_fractions() { "$cresset" -q report --json "$1" 2>/dev/null | jq -r '"\(.unit) \([.top[] | select(.self > 0) | "\(.function) \(.self)"] | sort | join(" "))"'; }
+printf 'main;a 1e-9\nmain;b 2.5e-9\nmain;c 1e-9\n' >"$tmp/small.folded"
+printf 'main;a 12345678901234.5678\nmain;b 0.25\n' >"$tmp/large.folded"
+printf 'main;a 9.3e15\nmain;b 0.25\n' >"$tmp/largest.folded"
+is "small decimals do not vanish" "$(in_fractions "$tmp/small.folded")" "billionths a 1 b 3 c 1"
+is "large ones fit" "$(in_fractions "$tmp/large.folded")" "thousandths a 12345678901234568 b 250"
+is "the largest ones are rounded" "$(in_fractions "$tmp/largest.folded")" "samples a 9300000000000000"
 is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
 
 # --- frames that a pprof file says to leave out
