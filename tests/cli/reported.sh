@@ -66,6 +66,12 @@ printf 'main;a 9.3e15\nmain;b 0.25\n' >"$tmp/largest.folded"
 is "small decimals do not vanish" "$(in_fractions "$tmp/small.folded")" "billionths a 1 b 3 c 1"
 is "large ones fit" "$(in_fractions "$tmp/large.folded")" "thousandths a 12345678901234568 b 250"
 is "the largest ones are rounded" "$(in_fractions "$tmp/largest.folded")" "samples a 9300000000000000"
+cat >"$tmp/large.speedscope.json" <<'END'
+{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},
+ "profiles":[{"type":"sampled","name":"t","unit":"none","samples":[[0],[1]],"weights":[12345678901234.5,1.25]}]}
+END
+is "… in speedscope, too" "$(in_fractions "$tmp/large.speedscope.json")" "samples a 12345678901235 b 1"
+has "… is reported" "2x stacks of the input with a value rounded" "$("$cresset" -q report "$tmp/large.speedscope.json")"
 is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
 
 # --- frames that a pprof file says to leave out
