@@ -70,7 +70,7 @@ cat >"$tmp/large.speedscope.json" <<'END'
 {"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},
  "profiles":[{"type":"sampled","name":"t","unit":"none","samples":[[0],[1]],"weights":[12345678901234.5,1.25]}]}
 END
-is "… in speedscope, too" "$(in_fractions "$tmp/large.speedscope.json")" "samples a 12345678901235 b 1"
+is "… in speedscope" "$(in_fractions "$tmp/large.speedscope.json")" "samples a 12345678901235 b 1"
 has "… is reported" "2x stacks of the input with a value rounded" "$("$cresset" -q report "$tmp/large.speedscope.json")"
 is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
 
