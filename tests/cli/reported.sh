@@ -134,6 +134,14 @@ else
 	skip "CPU time in three units" "no protoc"
 fi
 
+# --- a difference in a store
+"$cresset" -q convert $given/pprof-diff-base.pb.gz --data "$tmp/signed" --at 2026-11-21T10:15:00Z 2>/dev/null
+type=$("$cresset" -q report --json $given/pprof-diff-base.pb.gz 2>/dev/null | jq -r .type)
+ends "a difference in a store" 0 query --data "$tmp/signed" "$type" --from 2026-11-21 --to 2026-11-22
+has "… is reported" "a difference: values below zero are of its older side" "$errs"
+ends "… as a file" 0 query --data "$tmp/signed" "$type" --from 2026-11-21 --to 2026-11-22 -o "$tmp/signed.pb.gz"
+is "… has both sides" "$("$cresset" -q report "$tmp/signed.pb.gz" | grep '[▲▼]')" "$("$cresset" -q report $given/pprof-diff-base.pb.gz | grep '[▲▼]')"
+
 # --- a log whose lines end in numbers is no profile
 for i in 1 2 3 4 5 6; do echo "2026-11-29T01:00:0$i worker[$i] GET /a;b=$i took 1$i"; done | sed '3,$s/;/,/' >"$tmp/server.log"
 fails "a log" 6 "server.log is not in a known format" report "$tmp/server.log"
