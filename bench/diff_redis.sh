@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # cresset diff of two releases of one program under the same load: redis-server of two Debian suites (BENCH_SUITES="bookworm trixie"), recorded in turn
-# while it serves the same requests, BENCH_ROUNDS times BENCH_REQUESTS of each kind. Its CPU time for the same work is compared (--norm abs), without
-# the kernel's. Prints the functions that changed for sure, with intervals; the whole comparison is on standard error. The null: rounds of the older
-# release against its other rounds. Needs root and a Debian mirror, the first one among this machine's package sources. The
-# packages are unpacked below a temporary directory (BENCH_ROOTS=DIRECTORY: there, for the next run) and run by chroot; nothing is installed.
+# while it serves the same requests, BENCH_ROUNDS times BENCH_REQUESTS of each kind. Compares shares of its CPU time in user space. Prints the functions
+# that changed for sure, with intervals; the whole comparison is on standard error. The null: rounds of the older release against its other rounds.
+# Needs root and a Debian mirror, the first one among this machine's package sources. The packages are unpacked below a temporary directory
+# (BENCH_ROOTS=DIRECTORY: there, for the next run) and run by chroot; nothing is installed.
 . bench/lib.sh
 . bench/lib_loads.sh
 read -r older newer <<<"${BENCH_SUITES:-bookworm trixie}"
-rounds=${BENCH_ROUNDS:-4} requests=${BENCH_REQUESTS:-30000}
+rounds=${BENCH_ROUNDS:-8} requests=${BENCH_REQUESTS:-40000}
 
 roots=${BENCH_ROOTS:-$tmp/roots}
 
@@ -75,7 +75,7 @@ until_recording() { # PID
 	return 1
 }
 merged() { "$cresset" -q convert --ignore kind:kernel "$@" || exit 1; } # FILE… -o OUT
-compare() { "$cresset" -q diff "$1" "$2" --norm abs "${@:3}"; }                 # OLD NEW OPTION…
+compare() { "$cresset" -q diff "$1" "$2" "${@:3}"; }                         # OLD NEW OPTION…
 
 [ "$(id -u)" = 0 ] || missing "not root"
 [ "$(mirror)" ] || missing "no Debian mirror among the package sources"
@@ -97,8 +97,13 @@ compared() {
 }
 # FILE CERTAINTY: functions that have a change of self with it, one per line with intervals.
 changed() {
-	jq -r --arg c "$2" '.rows[] | select(.self.certainty == $c) |
-		"\(.function // .name) \(.self.older | round) → \(.self.newer | round) (\(.self.low | round) … \(.self.high | round))"' "$1"
+	jq -r --arg c "$2" '.rows[] | select(.self.certainty == $c and .match != "no-names") |
+		"\(.function // .name) \(.self.older * 10 | round / 10) → \(.self.newer * 10 | round / 10) (\(.self.low * 10 | round / 10) … \(.self.high * 10 | round / 10))"' "$1"
+}
+# FILE: the same for addresses without names, which are one row of each binary.
+nameless() {
+	jq -r '.rows[] | select(.match == "no-names") |
+		"\(.binary // "unknown") \(.self.older * 10 | round / 10) → \(.self.newer * 10 | round / 10) (\(.self.low * 10 | round / 10) … \(.self.high * 10 | round / 10))"' "$1"
 }
 of_self() { jq '[.rows[].self | select(.older + .newer > 0)] | length' "$1"; } # FILE
 listed() { paste -sd ';' | sed 's/;/; /g'; }
@@ -108,8 +113,9 @@ compared "$tmp/null.json" "$tmp/half.0.cresset" "$tmp/half.1.cresset"
 changed "$tmp/diff.json" sure >"$tmp/sure"
 changed "$tmp/diff.json" likely >"$tmp/likely"
 n=$(wc -l <"$tmp/sure") null=$(changed "$tmp/null.json" sure | wc -l)
-row "\`cresset diff\` of redis-server $(release "$older") and $(release "$newer"), the same requests: CPU samples of functions that changed for sure" \
-	"a handful, no [no names]" "$(listed <"$tmp/sure")" "$(met "$n > 0 && $n <= 10 && $(grep -c 'no names' "$tmp/sure") == 0")"
+row "\`cresset diff\` of redis-server $(release "$older") and $(release "$newer"), the same requests: percent of CPU time of functions that changed for sure" \
+	"a handful" "$(listed <"$tmp/sure")" "$(met "$n > 0 && $n <= 10")"
+row "… addresses without names, one row for each binary" "stated" "$(nameless "$tmp/diff.json" | listed)" -
 row "… those that may be among the ones that chance marks" "stated" "$(wc -l <"$tmp/likely") of $(of_self "$tmp/diff.json")" -
 row "… the older release against itself" "none for sure, ≤ 5 % marked" "$null for sure, $(changed "$tmp/null.json" likely | wc -l) of $(of_self "$tmp/null.json") marked" \
 	"$(met "$null == 0 && $(changed "$tmp/null.json" likely | wc -l) <= .05 * $(of_self "$tmp/null.json") + 1")"

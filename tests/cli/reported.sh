@@ -59,6 +59,19 @@ is "times since 1970 are exact" "$(folded $given/chrome-x-epoch-us-decimals.json
 	"copy 500000 gemm 1000125 relu 2000100"
 
 # --- folded stacks with decimals
+in_fractions() { "$cresset" -q report --json "$1" 2>/dev/null | jq -r '"\(.unit) \([.top[] | select(.self > 0) | "\(.function) \(.self)"] | sort | join(" "))"'; }
+printf 'main;a 1e-9\nmain;b 2.5e-9\nmain;c 1e-9\n' >"$tmp/small.folded"
+printf 'main;a 12345678901234.5678\nmain;b 0.25\n' >"$tmp/large.folded"
+printf 'main;a 9.3e15\nmain;b 0.25\n' >"$tmp/largest.folded"
+is "small decimals do not vanish" "$(in_fractions "$tmp/small.folded")" "billionths a 1 b 3 c 1"
+is "large ones fit" "$(in_fractions "$tmp/large.folded")" "thousandths a 12345678901234568 b 250"
+is "the largest ones are rounded" "$(in_fractions "$tmp/largest.folded")" "samples a 9300000000000000"
+cat >"$tmp/large.speedscope.json" <<'END'
+{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"}]},
+ "profiles":[{"type":"sampled","name":"t","unit":"none","samples":[[0],[1]],"weights":[12345678901234.5,1.25]}]}
+END
+is "… in speedscope" "$(in_fractions "$tmp/large.speedscope.json")" "samples a 12345678901235 b 1"
+has "… is reported" "2x stacks of the input with a value rounded" "$("$cresset" -q report "$tmp/large.speedscope.json")"
 is "decimals are added up first" "$(folded $given/folded-decimals.folded | xargs)" "main;emit 3 main;parse 2"
 
 # --- frames that a pprof file says to leave out
@@ -120,6 +133,14 @@ if [ -s "$tmp/pair.1.pb" ]; then
 else
 	skip "CPU time in three units" "no protoc"
 fi
+
+# --- a difference in a store
+"$cresset" -q convert $given/pprof-diff-base.pb.gz --data "$tmp/signed" --at 2026-11-21T10:15:00Z 2>/dev/null
+type=$("$cresset" -q report --json $given/pprof-diff-base.pb.gz 2>/dev/null | jq -r .type)
+ends "a difference in a store" 0 query --data "$tmp/signed" "$type" --from 2026-11-21 --to 2026-11-22
+has "… is reported" "a difference: values below zero are of its older side" "$errs"
+ends "… as a file" 0 query --data "$tmp/signed" "$type" --from 2026-11-21 --to 2026-11-22 -o "$tmp/signed.pb.gz"
+is "… has both sides" "$("$cresset" -q report "$tmp/signed.pb.gz" | grep '[▲▼]')" "$("$cresset" -q report $given/pprof-diff-base.pb.gz | grep '[▲▼]')"
 
 # --- a log whose lines end in numbers is no profile
 for i in 1 2 3 4 5 6; do echo "2026-11-29T01:00:0$i worker[$i] GET /a;b=$i took 1$i"; done | sed '3,$s/;/,/' >"$tmp/server.log"

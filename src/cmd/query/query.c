@@ -234,6 +234,18 @@ static void explain_nothing(const struct query_cmd *c, const struct query_tree *
 		log_info("no data in this time range");
 }
 
+/* Whether values are below zero: a difference was imported (profile/change/signed.h). */
+static bool note_negative(const struct tree *t)
+{
+	for (size_t i = 0; i < t->nodes.n; i++)
+		if (t->nodes.v[i].self < 0) {
+			log_info("a difference: values below zero are of its older side. Both "
+				 "sides: add -o x.pb.gz, then cresset report x.pb.gz");
+			return true;
+		}
+	return false;
+}
+
 static int show_tree(const struct query_cmd *c)
 {
 	struct query_tree answer;
@@ -244,7 +256,7 @@ static int show_tree(const struct query_cmd *c)
 	struct table table = { .profile = c->catalog, .tree = tree, .with_tree = c->opts->tree };
 	if (c->opts->tree)
 		tree_sort(tree, ORDER_TOTAL);
-	if (!tree->nodes.v[TREE_ROOT].total)
+	if (!note_negative(tree) && !tree->nodes.v[TREE_ROOT].total)
 		explain_nothing(c, &answer);
 	if (answer.rounded)
 		log_info("the times of the samples are coarser than the range: more than the range "

@@ -352,19 +352,21 @@ static struct decimal folded_sum(const struct folded_reader *r, size_t row)
  * writers have passed doubles on. */
 struct folded_fractions {
 	uint64_t n;
-	bool vanish; /* one of them would be rounded to 0 */
+	struct decimal smallest, all; /* without their signs */
 };
 
 static struct folded_fractions folded_fractions(const struct folded_reader *r)
 {
-	struct folded_fractions f = { 0 };
+	struct folded_fractions f = { .smallest = decimal_of(1) };
 	for (size_t i = 0; i < r->parts.n; i++) {
 		struct decimal sum = folded_sum(r, i);
 		int64_t millionths = decimal_times(sum, FOLDED_MILLION);
+		struct decimal size = { sum.atto < 0 ? -sum.atto : sum.atto };
+		f.all = decimal_add(f.all, size);
 		if (millionths % FOLDED_MILLION == 0 && (millionths || sum.atto == 0))
 			continue;
 		f.n++;
-		f.vanish |= decimal_times(sum, 1) == 0;
+		f.smallest = size.atto < f.smallest.atto ? size : f.smallest;
 	}
 	return f;
 }
@@ -398,8 +400,7 @@ static struct folded_form folded_form(const struct folded_reader *r)
 	return f;
 }
 
-/* Sums with a fraction: times become nanoseconds, counts are rounded; but if a stack would vanish,
- * all are counted in millionths. */
+/* Sums with a fraction: times become nanoseconds, counts as folded_scale_of. */
 static struct folded_form folded_scaled_form(struct folded_reader *r)
 {
 	struct folded_form f = folded_form(r);
@@ -407,15 +408,16 @@ static struct folded_form folded_scaled_form(struct folded_reader *r)
 	bool is_time = strcmp(f.unit, "microseconds") == 0;
 	if (!fractions.n)
 		return f;
-	if (is_time)
+	if (is_time) {
 		f.unit = "nanoseconds";
-	else if (fractions.vanish)
-		f.unit = "millionths";
-	f.scale = is_time ? FOLDED_NS_PER_US : fractions.vanish ? FOLDED_MILLION : 1;
-	if (!is_time)
-		r->sink->ops->loss(r->sink,
-				   fractions.vanish ? LOSS_INPUT_SCALED : LOSS_INPUT_ROUNDED,
-				   fractions.n);
+		f.scale = FOLDED_NS_PER_US;
+		return f;
+	}
+	const struct folded_scale *scale = folded_scale_of(fractions.smallest, fractions.all);
+	f.unit = scale->factor > 1 ? scale->unit : f.unit;
+	f.scale = scale->factor;
+	r->sink->ops->loss(r->sink, f.scale > 1 ? LOSS_INPUT_SCALED : LOSS_INPUT_ROUNDED,
+			   fractions.n);
 	return f;
 }
 

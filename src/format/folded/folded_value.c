@@ -83,3 +83,24 @@ bool folded_split_diff(const char *line, size_t len, size_t *stack_len, struct f
 	return folded_split(line, len, stack_len, newer) &&
 	       folded_split(line, *stack_len, stack_len, older);
 }
+
+/* Millionths are usual. */
+static const struct folded_scale scales[] = {
+	{ 1, "count" },
+	{ 1000, "thousandths" },
+	{ 1000000, "millionths" },
+	{ 1000000000, "billionths" },
+	{ 1000000000000, "trillionths" },
+	{ 1000000000000000, "quadrillionths" },
+};
+enum { USUAL = 2, SCALES = sizeof scales / sizeof *scales };
+
+const struct folded_scale *folded_scale_of(struct decimal smallest, struct decimal all)
+{
+	size_t i = decimal_times(smallest, 1) ? 0 : USUAL;
+	while (i && i + 1 < SCALES && !decimal_times(smallest, scales[i].factor))
+		i++;
+	while (i && decimal_times(all, scales[i].factor) == INT64_MAX)
+		i--;
+	return &scales[i];
+}

@@ -3,6 +3,8 @@
 #ifndef CRESSET_FORMAT_FOLDED_FOLDED_VALUE_H
 #define CRESSET_FORMAT_FOLDED_FOLDED_VALUE_H
 
+#include "base/decimal.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +22,14 @@ bool folded_split(const char *line, size_t len, size_t *stack_len, struct folded
 /* Splits "stack older newer". */
 bool folded_split_diff(const char *line, size_t len, size_t *stack_len, struct folded_value *older,
 		       struct folded_value *newer);
+
+/* The unit of counts with fractions. */
+struct folded_scale {
+	int64_t factor;
+	const char *unit;
+};
+/* Counts are rounded; but if the smallest one would vanish, all are in millionths, or in smaller
+ * fractions as long as the sum of all fits. */
+const struct folded_scale *folded_scale_of(struct decimal smallest, struct decimal all);
 
 #endif

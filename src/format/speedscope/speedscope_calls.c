@@ -151,7 +151,8 @@ struct giver {
 	struct map row_index; /* source << 32 | stack → row */
 	VEC(struct sample) rows;
 	size_t n_given;
-	uint64_t scaled; /* sums with a fraction, in millionths */
+	uint64_t scaled;  /* sums with a fraction, in millionths */
+	uint64_t rounded; /* or without it, as their sum is too large for millionths */
 };
 
 static uint32_t give_type(struct giver *g, enum quantity q)
@@ -242,12 +243,28 @@ static void give_sum(struct giver *g, const struct speedscope_sum *sum)
 		return;
 	}
 	struct amount value = sum->value;
+	g->rounded += value.part != 0 && g->c->is_too_large[g->c->sources.v[sum->source].quantity];
 	if (g->c->has_fractions[g->c->sources.v[sum->source].quantity]) {
 		g->scaled += value.part != 0;
 		value = amount_mul(value, MILLION);
 	}
 	struct sample *row = row_of(g, sum->source, stack);
 	row->value = sum_add(row->value, amount_round(value));
+}
+
+/* Counts and bytes that are too large for millionths are rounded. */
+static void find_too_large(struct speedscope_calls *c)
+{
+	int64_t all[QUANTITIES] = { 0 };
+	for (size_t i = 0; i < c->sums.n; i++) {
+		int64_t whole = c->sums.v[i].value.whole,
+			*of = &all[c->sources.v[c->sums.v[i].source].quantity];
+		*of = sum_add(sum_add(*of, whole < 0 ? sum_sub(0, whole) : whole), 1);
+	}
+	for (size_t q = 0; q < QUANTITIES; q++) {
+		c->is_too_large[q] = c->has_fractions[q] && all[q] > INT64_MAX / MILLION;
+		c->has_fractions[q] &= !c->is_too_large[q];
+	}
 }
 
 static void give_sums(struct giver *g)
@@ -289,11 +306,14 @@ size_t speedscope_give(struct speedscope_calls *c, enum quantity first)
 	g.stacks = xreallocarray(NULL, c->calls.n, sizeof *g.stacks);
 	for (size_t i = 0; i < c->calls.n; i++)
 		g.stacks[i] = STACK_UNKNOWN;
+	find_too_large(c);
 	c->sink->ops->meta(c->sink)->default_type = give_type(&g, first); /* even without samples */
 	give_sums(&g);
 	give_intervals(&g);
 	if (g.scaled)
 		c->sink->ops->loss(c->sink, LOSS_INPUT_SCALED, g.scaled);
+	if (g.rounded)
+		c->sink->ops->loss(c->sink, LOSS_INPUT_ROUNDED, g.rounded);
 	if (c->skipped)
 		c->sink->ops->loss(c->sink, LOSS_INPUT_SKIPPED, c->skipped);
 	c->sink->ops->loss_time(c->sink, LOSS_INPUT_SKIPPED, c->skipped_ns);

@@ -64,6 +64,7 @@ struct speedscope_calls {
 	VEC(struct speedscope_sum) sums;
 	VEC(struct speedscope_interval) intervals;
 	bool has_fractions[QUANTITIES];
+	bool is_too_large[QUANTITIES]; /* for fractions */
 	uint64_t skipped;
 	int64_t skipped_ns; /* the time they stand for, as far as it is known */
 };

@@ -175,20 +175,28 @@ static bool is_sure(const struct compare *c, enum diff_norm norm, const struct a
 	return is_off_zero(strict.interval);
 }
 
-/* The values of one function, and the most that they can be if what one side saw less of than the
- * other belongs to it. */
+/* The values of one side and the other. */
+struct two {
+	struct amount newer, older;
+};
+/* The values of one function, and the ones with the least and the greatest change that they may
+ * have if the samples that one side saw less of are counted otherwise. */
 struct bounds {
-	struct amount newer, older, newer_most, older_most;
+	struct two seen, least, most;
+	bool is_wider; /* than chance alone */
 };
 
 static struct diff_change compare_bounds(const struct compare *c, enum diff_norm norm,
 					 const struct bounds *v)
 {
-	struct diff_change out = { 0 }, least, most;
-	change_values(c, norm, &v->newer, &v->older, &out, c->z);
-	change_values(c, norm, &v->newer, &v->older_most, &least, c->z);
-	change_values(c, norm, &v->newer_most, &v->older, &most, c->z);
-	out.interval = (struct interval){ least.interval.low, most.interval.high };
+	struct diff_change out = { 0 }, other;
+	change_values(c, norm, &v->seen.newer, &v->seen.older, &out, c->z);
+	if (v->is_wider) {
+		change_values(c, norm, &v->least.newer, &v->least.older, &other, c->z);
+		out.interval.low = other.interval.low;
+		change_values(c, norm, &v->most.newer, &v->most.older, &other, c->z);
+		out.interval.high = other.interval.high;
+	}
 	if (isnan(out.interval.low) || isnan(out.interval.high)) {
 		out.interval = (struct interval){ NAN, NAN };
 		out.certainty = CHANGE_UNKNOWN;
@@ -196,9 +204,9 @@ static struct diff_change compare_bounds(const struct compare *c, enum diff_norm
 		out.certainty = CHANGE_CHANCE;
 	} else {
 		bool grew = out.change > 0;
-		const struct amount *b = grew ? &v->newer : &v->newer_most;
-		const struct amount *a = grew ? &v->older_most : &v->older;
-		out.certainty = is_sure(c, norm, b, a, grew) ? CHANGE_SURE : CHANGE_LIKELY;
+		const struct two *of = grew ? &v->least : &v->most;
+		out.certainty = is_sure(c, norm, &of->newer, &of->older, grew) ? CHANGE_SURE
+									       : CHANGE_LIKELY;
 	}
 	return out;
 }
@@ -206,7 +214,8 @@ static struct diff_change compare_bounds(const struct compare *c, enum diff_norm
 static struct diff_change compare_amounts(const struct compare *c, enum diff_norm norm,
 					  struct amount b, struct amount a)
 {
-	return compare_bounds(c, norm, &(struct bounds){ b, a, b, a });
+	struct two seen = { b, a };
+	return compare_bounds(c, norm, &(struct bounds){ seen, seen, seen, false });
 }
 
 /* --- what one side saw less of --- */
@@ -218,34 +227,43 @@ static double under_norm(const struct side *s, enum diff_norm norm, double value
 	return s->whole.v.sum ? value / s->whole.v.sum : 0;
 }
 
-static double smaller(double a, double b)
+static double within(double v, double most)
 {
-	return a < b ? a : b;
+	return v < 0 ? 0 : v < most ? v : most;
 }
 
-/* Returns v with the part of `unseen` that the other side has not. */
-static struct amount at_most(const struct side *s, const struct amount *v, enum diff_norm norm,
-			     const struct amount *unseen, double others)
+/* Returns v with (sign 1) or without (-1) the part of `unseen` that the other side has not. */
+static struct amount moved(const struct side *s, struct amount v, enum diff_norm norm,
+			   const struct amount *unseen, double others, int sign)
 {
 	double own = under_norm(s, norm, unseen->v.sum);
-	double part = own > others && own > 0 ? (own - others) / own : 0;
-	struct amount out = *v;
+	double part = own > others && own > 0 ? sign * (own - others) / own : 0;
 	if (part == 0)
-		return out;
-	out.n = smaller(v->n + part * unseen->n, s->whole.n);
-	out.v.sum = smaller(v->v.sum + part * unseen->v.sum, s->whole.v.sum);
-	out.v.squares = smaller(v->v.squares + part * unseen->v.squares, s->whole.v.squares);
-	return out;
+		return v;
+	v.n = within(v.n + part * unseen->n, s->whole.n);
+	v.v.sum = within(v.v.sum + part * unseen->v.sum, s->whole.v.sum);
+	v.v.squares = within(v.v.squares + part * unseen->v.squares, s->whole.v.squares);
+	return v;
 }
 
+/* What one side saw less of than the other may belong to any function. */
 static struct diff_change compare_seen(const struct compare *c, struct amount b, struct amount a,
-				       const struct amount *unseen_b, const struct amount *unseen_a)
+				       bool is_total, bool is_function)
 {
 	enum diff_norm norm = c->d->norm;
-	double of_b = under_norm(&c->newer, norm, unseen_b->v.sum);
-	double of_a = under_norm(&c->older, norm, unseen_a->v.sum);
-	struct bounds v = { b, a, at_most(&c->newer, &b, norm, unseen_b, of_a),
-			    at_most(&c->older, &a, norm, unseen_a, of_b) };
+	const struct side *newer = &c->newer, *older = &c->older;
+	const struct amount *unseen_b = is_total ? &newer->unseen_total : &newer->unseen_self;
+	const struct amount *unseen_a = is_total ? &older->unseen_total : &older->unseen_self;
+	double of_b = under_norm(newer, norm, unseen_b->v.sum);
+	double of_a = under_norm(older, norm, unseen_a->v.sum);
+	int sign = is_function ? 1 : -1;
+	struct amount other_b = moved(newer, b, norm, unseen_b, of_a, sign);
+	struct amount other_a = moved(older, a, norm, unseen_a, of_b, sign);
+	struct bounds v = { { b, a }, { b, other_a }, { other_b, a }, of_a != of_b };
+	if (!is_function) {
+		v.least = (struct two){ other_b, a };
+		v.most = (struct two){ b, other_a };
+	}
 	return compare_bounds(c, norm, &v);
 }
 
@@ -298,10 +316,10 @@ static void count_compared(struct diff *d, const struct pairs *p)
 
 static void add_row(struct compare *c, uint32_t func, const struct pairs *p)
 {
-	static const struct amount none;
 	const struct top_row *b = &p->newer[func], *a = &p->older[func];
 	const struct side *newer = &c->newer, *older = &c->older;
-	bool is_seen = !unseen_func(c->d->names, &c->d->names->funcs.v[func]);
+	bool is_function = !unseen_func(c->d->names, &c->d->names->funcs.v[func]);
+	bool has_self = b->self || a->self;
 	struct diff_row row = {
 		.func = func,
 		.older_func = p->match.of_older[func],
@@ -311,13 +329,10 @@ static void add_row(struct compare *c, uint32_t func, const struct pairs *p)
 		.older_total = a->total,
 		.newer_total = b->total,
 		.self = compare_seen(c, amount(newer, b->self, b->spread.self),
-				     amount(older, a->self, a->spread.self),
-				     is_seen ? &newer->unseen_self : &none,
-				     is_seen ? &older->unseen_self : &none),
+				     amount(older, a->self, a->spread.self), false, is_function),
 		.total = compare_seen(c, amount(newer, b->total, b->spread.total),
 				      amount(older, a->total, a->spread.total),
-				      is_seen ? &newer->unseen_total : &none,
-				      is_seen ? &older->unseen_total : &none),
+				      is_function || !has_self, is_function),
 	};
 	vec_push(&c->d->rows, row);
 }

@@ -4,6 +4,7 @@
 #include "profile/frame.h"
 #include "profile/identity.h"
 #include "profile/sum.h"
+#include "profile/tree/tree_match.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ static unsigned char how_unseen(const struct tree *t, const struct tree_func *f)
 		return strncmp(name, cut, strlen(cut)) == 0 ? CUT_STACK : SEEN;
 	if (*strtab_get(&t->strings, f->binary))
 		return SEEN;
-	return identity_is_unknown(name, strlen(name)) ? NAMELESS : SEEN;
+	bool is_unknown = identity_is_unknown(name, strlen(name)) || strcmp(name, NO_NAMES) == 0;
+	return is_unknown ? NAMELESS : SEEN;
 }
 
 bool unseen_func(const struct tree *t, const struct tree_func *f)

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#define NO_NAMES "[no names]"
-
 static struct nameless *nameless_of(struct matcher *x, uint32_t binary, bool add)
 {
 	const uint32_t *known = map_get(&x->nameless_index, binary);

@@ -28,6 +28,8 @@
 
 #include "profile/tree/tree.h"
 
+#define NO_NAMES "[no names]" /* the name of functions that cannot be distinguished */
+
 enum match_how {
 	MATCH_EXACT,    /* equal, or on one side only */
 	MATCH_LOOSE,    /* the same, but not equal */
