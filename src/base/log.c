@@ -48,8 +48,8 @@ static size_t piece_of(size_t left)
 	return wait_ms >= 0 && left > PIPE_BUF ? PIPE_BUF : left;
 }
 
-/* One write per message, so that messages of several processes do not mix. Returns false if nobody
- * read. */
+/* One write per message, so that messages of several processes do not mix. Returns false if it was
+ * full. */
 static bool put(const char *text, size_t len)
 {
 	for (size_t done = 0; done < len;) {
@@ -69,7 +69,8 @@ static void tell_dropped(void)
 	char text[96];
 	unsigned n = has_space(0) ? atomic_exchange(&dropped, 0) : 0;
 	int len = snprintf(text, sizeof text,
-			   "cresset: warning: %u messages were dropped: nobody read them\n", n);
+			   "cresset: warning: %u messages were dropped: standard error was full\n",
+			   n);
 
 	if (n && !put(text, len))
 		atomic_fetch_add(&dropped, n);

@@ -13,7 +13,7 @@ void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
 /* For a process that must not stand still: a message waits this long for space in a pipe or socket,
- * then it is dropped. How many were is said with the next one. Processes forked later inherit
+ * then it is dropped. The next one reports how many were. Processes forked later inherit
  * it. */
 void log_set_wait_ms(int ms);
 

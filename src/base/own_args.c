@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Fields of /proc/PID/stat (proc_pid_stat(5)); the first behind the name is the third. */
+/* Fields of /proc/PID/stat (proc_pid_stat(5)); the first after the name is the third. */
 enum { FIRST = 3, START_CODE = 26, START_DATA = 45, FIELDS = 52, STAT_MAX_BYTES = 4096 };
 
 static int read_fields(uint64_t *v)
@@ -23,7 +23,7 @@ static int read_fields(uint64_t *v)
 	char *at = rc ? NULL : strrchr(buf_cstr(&b), ')');
 
 	at = at ? strchr(at + 1, ' ') : NULL;
-	at = at ? strchr(at + 1, ' ') : NULL; /* behind the state, a letter */
+	at = at ? strchr(at + 1, ' ') : NULL; /* after the state, a letter */
 	for (int i = FIRST + 1; at && i < FIELDS; i++)
 		v[i] = strtoull(at, &at, 10);
 	buf_done(&b);

@@ -3,7 +3,7 @@
 #define CRESSET_BASE_OWN_ARGS_H
 
 /* Makes /proc/self/cmdline empty. Any user may read it, and the kernel holds the lock of our
- * mappings meanwhile: a reader that has no CPU then, because others of its user have all of them,
+ * mappings for that: a reader that has no CPU then, because others of its user have all of them,
  * stops each mmap and brk of this process. Call it before there are threads. Returns 0, or -errno
  * (-EINVAL: this kernel cannot). */
 int own_args_hide(void);

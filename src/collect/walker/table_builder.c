@@ -155,8 +155,8 @@ bool table_builder_take(struct table_builder *b, struct table_built *out)
 		b->n_taken = 0;
 	}
 	pthread_mutex_unlock(&b->lock);
-	/* Rows of a large library take some 10 MB. The thread does not trim: whoever allocates
-	 * meanwhile would wait until it is done, and on a busy machine until it has a CPU again. */
+	/* Rows of a large library take some 10 MB. The thread does not trim: allocations
+	 * of others would wait until it is done, and on a busy machine until it has a CPU again. */
 	if (is_there && !b->pending)
 		mem_trim();
 	return is_there;

@@ -1,5 +1,5 @@
 // tier: test
-/* A process hides its command line, and goes on with its heap and environment. */
+/* A process hides its command line, and its heap and environment stay as they are. */
 #include "base/own_args.h"
 
 #include "unit.h"
@@ -18,7 +18,7 @@ static ssize_t args_bytes(void)
 	return n;
 }
 
-START_TEST(nobody_sees_them)
+START_TEST(they_are_hidden)
 {
 	const char *path = getenv("PATH");
 
@@ -38,4 +38,4 @@ START_TEST(nobody_sees_them)
 }
 END_TEST
 
-UNIT_MAIN("own_args", nobody_sees_them)
+UNIT_MAIN("own_args", they_are_hidden)

@@ -537,8 +537,8 @@ static bool is_file_known(uint64_t ino)
 	return false;
 }
 
-/* The last stack of a program that has ended asks for the table of its file, which is forgotten already. */
-START_TEST(a_table_of_a_forgotten_file_is_asked_for)
+/* The last stack of a program that has ended misses the table of its file, which is forgotten already. */
+START_TEST(a_forgotten_file_needs_no_table)
 {
 	struct space_mapping got = { 0 };
 	pid_t pid = nobody_begin();
@@ -597,7 +597,6 @@ START_TEST(changes_are_sent_without_tables)
 END_TEST
 
 UNIT_MAIN("space", a_user_has_a_share_of_tables, a_refused_table_is_tried_again,
-	  a_table_of_a_forgotten_file_is_asked_for, changes_are_sent_without_tables,
-	  full_mapping_table, full_process_table, every_mapping_is_reported,
-	  pending_waits_have_a_process_read_once, late_files_get_tables, processes_come_and_go,
-	  stacks_sent_along_are_walked)
+	  a_forgotten_file_needs_no_table, changes_are_sent_without_tables, full_mapping_table,
+	  full_process_table, every_mapping_is_reported, pending_waits_have_a_process_read_once,
+	  late_files_get_tables, processes_come_and_go, stacks_sent_along_are_walked)
