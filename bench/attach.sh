@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What late attach costs: a thread in poll is stopped, and a library is loaded into its process. How long the thread is stopped, and the CPU time of the
-# command. Beside an earlier build of cresset, in alternating pairs on the same processes: BENCH_BEFORE=PROGRAM. BENCH_ROUNDS: pairs (default 100).
+# command. Compared with an earlier build of cresset, in alternating pairs on the same processes: BENCH_BEFORE=PROGRAM. BENCH_ROUNDS: pairs (default 100).
 . bench/lib.sh
 pairs=${BENCH_ROUNDS:-100} before=${BENCH_BEFORE:-}
-each=4 per_process=10 # attaches of a measurement; pairs of a process, which keeps every library
+each=4 per_process=10 # attaches of a measurement; pairs of a process, where every library stays
 force=young,no-library
 ! grep -Eq '^Seccomp:\s*[12]' /proc/self/status || force=$force,seccomp
 

@@ -6,6 +6,7 @@
 #include "agent/wire.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/own_args.h"
 #include "collect/collect.h"
 #include "collect/host/host_metrics.h"
 #include "collect/host/host_sources.h"
@@ -511,11 +512,14 @@ int collector_main(const struct up_opts *opts, const struct up_shared *shared, i
 	struct collecting c = { .opts = opts, .control = control, .health = shared->health };
 	struct err err = { 0 };
 
+	int rc = own_args_hide();
+	if (rc)
+		log_verbose("others can see the collector's command line: %s", strerror(-rc));
 	c.attaching = attaching_new(&opts->attach);
 	c.profile = new_profile(&c);
 	c.host = host_metrics_new(&opts->collect.resolve.series, opts->collect.gpu.script);
 	outbox_init(&c.outbox, c.profile, OUTBOX_MAX_BYTES);
-	int rc = start(&c, &err);
+	rc = start(&c, &err);
 	if (!rc)
 		rc = collect(&c, &err);
 	if (rc)

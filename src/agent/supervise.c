@@ -35,6 +35,7 @@ enum { COLLECTOR, KEEPER, PARTS };
 #define KILLED_NS         (100000000ull) /* a process that the kernel can end has ended by then */
 #define TOKEN_NS          (10 * SECOND_NS)
 #define NOTIFY_AGAIN_NS   SECOND_NS
+enum { LOG_WAIT_MS = 100 };
 enum { HEARD_MAX = 16 }; /* a well-behaved part sends one message: that it is ready */
 
 struct part {
@@ -548,6 +549,7 @@ int up_run(const struct up_opts *opts)
 
 	if (rc)
 		return rc;
+	log_set_wait_ms(LOG_WAIT_MS);
 	share(&s);
 	while (!s.is_over) {
 		start_due(&s);

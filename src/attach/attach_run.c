@@ -570,9 +570,9 @@ static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
 
 #endif
 
-/* A file of the process that nobody opens without rights over it: so no other user can hold its
- * lock. To open the first one waits for nothing; who may trace but not read others' files opens the
- * second. */
+/* A file of the process that opens only for users with rights over it: so no other user can hold
+ * its lock. To open the first one waits for nothing. A user with the right to trace, but not to
+ * read others' files, opens the second. */
 static int open_own_file(uint32_t pid)
 {
 	static const char *const names[] = { "personality", "maps" };

@@ -5,6 +5,9 @@
 #include "base/escape.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,8 @@
 enum { LOG_MAX_BYTES = 4096 };
 
 static enum log_level level_now = LOG_NORMAL;
+static int wait_ms = -1; /* -1: as long as it takes */
+static _Atomic unsigned dropped;
 
 void log_set_level(enum log_level level)
 {
@@ -25,15 +30,58 @@ enum log_level log_level(void)
 	return level_now;
 }
 
-/* One write per message, so that messages of several processes do not mix. */
-static void log_flush(struct buf *b)
+void log_set_wait_ms(int ms)
 {
-	for (size_t done = 0; done < b->len;) {
-		ssize_t n = write(STDERR_FILENO, b->data + done, b->len - done);
+	wait_ms = ms;
+}
+
+/* A pipe that can be written to has space for PIPE_BUF bytes. */
+static bool has_space(int ms)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return ms < 0 || poll(&p, 1, ms) != 0;
+}
+
+static size_t piece_of(size_t left)
+{
+	return wait_ms >= 0 && left > PIPE_BUF ? PIPE_BUF : left;
+}
+
+/* One write per message, so that messages of several processes do not mix. Returns false if it was
+ * full. */
+static bool put(const char *text, size_t len)
+{
+	for (size_t done = 0; done < len;) {
+		if (!has_space(wait_ms))
+			return false;
+		ssize_t n = write(STDERR_FILENO, text + done, piece_of(len - done));
 		if (n < 0 && errno != EINTR)
 			break;
 		done += n > 0 ? n : 0;
 	}
+	return true;
+}
+
+/* Later messages do not wait as well: each of many would wait in turn. */
+static void tell_dropped(void)
+{
+	char text[96];
+	unsigned n = has_space(0) ? atomic_exchange(&dropped, 0) : 0;
+	int len = snprintf(text, sizeof text,
+			   "cresset: warning: %u messages were dropped: standard error was full\n",
+			   n);
+
+	if (n && !put(text, len))
+		atomic_fetch_add(&dropped, n);
+}
+
+static void log_flush(struct buf *b)
+{
+	if (atomic_load(&dropped))
+		tell_dropped();
+	if (atomic_load(&dropped) || !put(b->data, b->len))
+		atomic_fetch_add(&dropped, 1);
 	buf_done(b);
 }
 

@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-/* limit: processes whose threads' spans are read, a share for each user; others are counted */
+/* limit: processes with spans of threads that are read, a share for each user */
 enum { TRACE_MAX_PROCESSES = 4096 };
 
 enum trace_place { TRACE_STATIC = 1, TRACE_GLIBC, TRACE_MUSL };

@@ -31,7 +31,7 @@ says "a trace" collect/resolve/x.c '\tptrace(PTRACE_SEIZE, pid, 0, 0);' 'src/col
 says "a descriptor" collect/resolve/x.c '\tsyscall(SYS_pidfd_getfd, pidfd, 3, 0);' 'src/collect/resolve/x.c:1'
 says "a name that is put into a path" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%u/%s", pid, name);' 'src/collect/resolve/x.c:1'
 says "… or given to a helper" collect/resolve/x.c '\tread_file(pid, "environ", &b);' 'src/collect/resolve/x.c:1'
-says "… behind a directory" collect/resolve/x.c '\tbuf_addf(&b, "%s/maps", dir);' 'src/collect/resolve/x.c:1'
+says "… after a directory" collect/resolve/x.c '\tbuf_addf(&b, "%s/maps", dir);' 'src/collect/resolve/x.c:1'
 says "a path in several lines" collect/resolve/x.c '\tsnprintf(path, sizeof path,\n\t\t "/proc/%" PRIu32\n\t\t "/maps", pid);' 'src/collect/resolve/x.c:1'
 says "… of a thread" collect/resolve/x.c '\tsnprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/maps", pid, tid);' 'src/collect/resolve/x.c:1'
 for file in smaps_rollup numa_maps pagemap auxv io stack syscall; do

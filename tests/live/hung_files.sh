@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
-# A program of a user without rights, whose file is on a file system that no longer answers, as with NFS and FUSE: record and up still show another program's samples, and end
+# The file of a program of a user without rights is on a file system that no longer responds, as with NFS and FUSE: record and up still show another program's samples, and end
 # when they are told to; a program on one that answers has its names.
 . tests/live/lib.sh
 . tests/live/lib_always.sh

@@ -39,7 +39,8 @@ holds "… with names" grep -q burn_loop "$tmp/top"
 until_stored "$$-pub"
 is "… and one with a service name has it as a label" "$(ask "SELECT count(*) > 0 FROM labels WHERE key = 'service.name' AND value = 'front'")" 1
 holds "they are stored as well" test "$(burnt "$$-st0")" -gt 0
-is "… and the collector never stood still" "$(grep -c 'not recording for' "$tmp/log")" 0
+# A collector that has no CPU for 5 s is reported as well, as one that runs.
+is "… and the collector never stood still" "$(grep 'not recording for' "$tmp/log" | grep -cv 'it is running$')" 0
 holds "skipped retries are counted" test "$(ask "SELECT CAST(coalesce(max(value), 0) AS INT) FROM metrics WHERE name = 'cresset_reads_failed'")" -gt 0
 end_always
 is "it ends" "$status" 0

@@ -55,14 +55,14 @@ time.sleep(3600)' "$target" >"$tmp/holder" &
 		[ -s "$tmp/holder" ] && break
 		command sleep 0.01
 	done
-	holds "another user opens and locks what it can of a program" [ -s "$tmp/holder" ]
+	holds "another user opens and locks files of a program" [ -s "$tmp/holder" ]
 	inject
-	is "… which does not keep anybody from attaching" "$status" 0
-	is "… the program goes on as before" "$(asked)" "1 attached, ok"
+	is "… which prevents no attach" "$status" 0
+	is "… the program continues as before" "$(asked)" "1 attached, ok"
 	kill -9 "$holder"
 	wait "$holder" 2>/dev/null
 else
-	skip "another user opens and locks what it can of a program" "no python3 here"
+	skip "another user opens and locks files of a program" "no python3 here"
 fi
 exec 9<"/proc/$target/personality"
 flock -n 9

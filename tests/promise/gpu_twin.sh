@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: test
-# Another user has a copy of a GPU library on a file system of its own, with the inode number, size and time of the real one, and maps it first: the
+# Another user has a copy of a GPU library on a private file system, with the inode number, size and time of the real one, and maps it first: the
 # launches of a program with the real one are recorded all the same. On doubles of the libraries.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
@@ -40,7 +40,7 @@ begin_always up --data "$data" --listen none --events cpu
 holds "the launches of the user with the copy are stored" until_launched "t$$"
 LD_LIBRARY_PATH=$tmp/real "$tmp/r$$" 3600 >/dev/null &
 pids+=("$!")
-holds "… and those of a program with the real library" until_launched "r$$"
+holds "… and the launches of a program with the real library" until_launched "r$$"
 end_always
 is "it ends" "$status" 0
 finish

@@ -25,7 +25,7 @@ as "$tmp/cresset" record --no-progress -d 1 -o "$tmp/home/no.folded" 2>"$tmp/err
 is "without: refused" $? 3
 holds "… with the reason" grep -q '^cresset: error: cannot ' "$tmp/err"
 
-# In a mount namespace of its own a user can put any file in the place of its perf map.
+# In a private mount namespace a user can put any file in the place of its perf map.
 cp "$progs/hostile" "$tmp/code$me"
 as "$tmp/code$me" sparse 0 >"$tmp/code" &
 for _ in $(seq 600); do
@@ -46,7 +46,7 @@ coded() { # MODE OWNER: samples with the name in such a file
 is "a user's own names for its code" "$(coded 600 $stranger)" 1
 is "… root's, which all may read" "$(coded 644 root)" 1
 is "… not what only root may read" "$(coded 600 root)" 0
-holds "… whose samples are there" test "$(folded_sum "^code$me;" <"$tmp/coded.folded")" -gt 0
+holds "… its samples are there" test "$(folded_sum "^code$me;" <"$tmp/coded.folded")" -gt 0
 kill -9 "$code"
 rm -f "$map"
 

@@ -33,7 +33,7 @@ enum { WINDOWS_PER_SECOND = 10 }; /* GPU_WINDOW_NS */
 struct probed_file {
 	uint64_t identity;
 	uint32_t serial; /* of the request to place its probes; 0: it was answered, or has none */
-	uint32_t n_probes, user; /* user: whose process had it first */
+	uint32_t n_probes, user; /* user: of the first process */
 	char name[64];
 };
 struct gpu_probes {
@@ -279,8 +279,8 @@ bool gpu_probes_want(const char *path)
 	return gpu_library_of(path) != NULL;
 }
 
-/* Containers see the files of a layer on different devices, with the same inode. On a file system
- * of their own, other users can choose all of these but the owner. */
+/* Containers see the files of a layer on different devices, with the same inode. On a private
+ * file system, other users can choose all of these but the owner. */
 static uint64_t identity_of(int fd)
 {
 	struct stat st;

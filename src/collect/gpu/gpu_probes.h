@@ -17,7 +17,7 @@
 
 struct gpu_probes;
 
-/* limit: files of GPU libraries probed at once, a share for each user; others are counted */
+/* limit: files of GPU libraries with probes, a share for each user; others are counted */
 enum { GPU_MAX_FILES = 128 };
 
 struct helper;

@@ -44,7 +44,7 @@ struct gpu_beats;
 struct gpu_time;
 
 enum {
-	/* limit: programs whose GPU time is recorded at one time, a share for each user */
+	/* limit: programs with GPU time at one time, some 8 MiB each, a share for each user */
 	GPU_TIME_PROGRAMS = 256,
 	/* limit: how long the ring of a mapped library is looked for */
 	GPU_TIME_FOUND_WITHIN_S = 20, /* the library makes its ring soon after mapping */

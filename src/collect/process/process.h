@@ -41,7 +41,7 @@ struct process_search {
 struct process_traced {
 	bool is_there; /* the kernel knows it */
 	bool waits, is_refused;
-	uint32_t looks, user; /* user: who is charged */
+	uint32_t looks, user; /* user: the charged one */
 	uint64_t image, next_ns;
 };
 

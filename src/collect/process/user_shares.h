@@ -25,7 +25,7 @@ bool user_shares_may(const struct user_shares *s, uint32_t user, uint32_t most);
 /* Returns how many the user has; 0 for root. */
 uint32_t user_shares_used(const struct user_shares *s, uint32_t user);
 
-/* Returns whether one more fits into a table of max entries, of which n are taken and used are the
+/* Returns whether one more fits into a table of max entries. n are taken, and used of them are the
  * user's: once half of them are taken, a user other than root has a quarter at most. */
 static inline bool user_shares_fits(uint32_t user, uint32_t used, size_t n, size_t max)
 {

@@ -20,7 +20,7 @@ struct object;
 struct object_table;
 struct process;
 
-/* limit: processes with an interpreter; a user other than root: half, beside others a quarter */
+/* limit: processes with an interpreter; a user other than root: half, with others a quarter */
 enum { INTERPRETED_MAX = 4096 };
 
 /* maps, and what they point to, stay the caller's. */

@@ -113,11 +113,23 @@ struct object *space_files_object(const struct space_files *f, uint32_t number)
 	return o && o->number == number ? o : NULL;
 }
 
+/* Until the next sweep the object may be gone, and another one may have its id. */
+static struct object *object_of(const struct space_files *f, const struct numbered *k)
+{
+	struct object *o = f->objects->all.v[k->object];
+
+	return o && o->number == k->number ? o : NULL;
+}
+
 void space_files_want_table(struct space_files *f, uint32_t table)
 {
-	for (size_t i = 0; i < f->numbered.n; i++)
-		if (f->numbered.v[i].table == table)
-			space_files_want(f, f->objects->all.v[f->numbered.v[i].object]);
+	for (size_t i = 0; i < f->numbered.n; i++) {
+		const struct numbered *k = &f->numbered.v[i];
+		struct object *o = k->table == table ? object_of(f, k) : NULL;
+
+		if (o)
+			space_files_want(f, o);
+	}
 }
 
 void space_files_give_slots(struct space_files *f, struct map *given)

@@ -28,7 +28,9 @@ struct table_builder {
 	bool stop;
 	int event_fd; /* readable while a finished table is not taken */
 
-	uint32_t pending; /* used by the caller only: it polls far more often than there are jobs */
+	/* Used by the caller only: it polls far more often than there are jobs. n_unread: tables
+	 * that were taken, but their events are still to be read. */
+	uint32_t pending, n_unread;
 };
 
 /* Takes the job that most samples wait for; the oldest of those. */
@@ -71,8 +73,9 @@ static void *build_tables(void *arg)
 		pthread_mutex_lock(&b->lock);
 		vec_push(&b->done, built);
 		b->cached = b->cache.stats;
-		eventfd_write(b->event_fd, 1);
 		pthread_mutex_unlock(&b->lock);
+		/* The reader takes over this CPU, and must not find the lock taken. */
+		eventfd_write(b->event_fd, 1);
 	}
 	return NULL;
 }
@@ -137,26 +140,43 @@ void table_builder_want(struct table_builder *b, uint32_t index)
 	pthread_mutex_unlock(&b->lock);
 }
 
-bool table_builder_take(struct table_builder *b, struct table_built *out)
+/* The event of a table may come after the table was taken. Call it when all finished ones were. */
+static void read_events(struct table_builder *b)
 {
 	eventfd_t n;
 
-	if (!b->pending)
-		return false;
+	if (b->n_unread && eventfd_read(b->event_fd, &n) == 0)
+		b->n_unread -= (uint32_t)n;
+}
+
+static void take_one(struct table_builder *b, struct table_built *out, bool *is_there)
+{
 	pthread_mutex_lock(&b->lock);
-	bool is_there = b->n_taken < b->done.n;
-	if (is_there) {
+	*is_there = b->n_taken < b->done.n;
+	if (*is_there)
 		*out = b->done.v[b->n_taken++];
-		b->pending--;
-	}
-	if (b->n_taken == b->done.n) {
-		eventfd_read(b->event_fd, &n);
+	bool is_empty = b->n_taken == b->done.n;
+	if (is_empty) {
 		vec_clear(&b->done);
 		b->n_taken = 0;
 	}
+	b->pending -= *is_there;
+	b->n_unread += *is_there;
+	if (is_empty)
+		read_events(b);
 	pthread_mutex_unlock(&b->lock);
-	/* Rows of a large library take some 10 MB. The thread does not trim: whoever allocates
-	 * meanwhile would wait until it is done, and on a busy machine until it has a CPU again. */
+}
+
+bool table_builder_take(struct table_builder *b, struct table_built *out)
+{
+	bool is_there = false;
+
+	if (b->pending)
+		take_one(b, out, &is_there);
+	else
+		read_events(b);
+	/* Rows of a large library take some 10 MB. The thread does not trim: allocations of others
+	 * would wait until it is done, and on a busy machine until it has a CPU again. */
 	if (is_there && !b->pending)
 		mem_trim();
 	return is_there;

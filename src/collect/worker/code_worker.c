@@ -103,8 +103,8 @@ static void keep_file(struct code_file *f, int fd, const struct stat *st, enum c
 }
 
 /* Anybody can write to /tmp: only a file of the process's own user is trusted, or one of root that
- * all may read: in a namespace of its own, a process has any file there. The owner of /proc/PID does
- * not tell the user: a process can make it root. */
+ * all may read: in a private namespace, a process has any file there. The owner of /proc/PID is not
+ * always the user: a process can make it root. */
 static bool owner_is_right(uint32_t pid, const struct stat *file)
 {
 	bool is_public = file->st_uid == 0 && file->st_mode & S_IROTH;

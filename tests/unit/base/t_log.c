@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -149,5 +150,53 @@ START_TEST(clocks)
 }
 END_TEST
 
+static size_t fill(int fd)
+{
+	static const char block[4096];
+	size_t n = 0;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	for (ssize_t w; (w = write(fd, block, sizeof block)) > 0;)
+		n += w;
+	fcntl(fd, F_SETFL, 0);
+	return n;
+}
+
+static void drain(int fd, size_t n)
+{
+	char block[4096];
+
+	for (ssize_t r; n && (r = read(fd, block, n < sizeof block ? n : sizeof block)) > 0;)
+		n -= r;
+	ck_assert_uint_eq(n, 0);
+}
+
+/* Without the limit the second message would wait for ever. */
+START_TEST(full_pipes_delay_no_process)
+{
+	int saved = dup(STDERR_FILENO), ends[2];
+	char text[512] = "";
+
+	ck_assert_int_eq(pipe(ends), 0);
+	dup2(ends[1], STDERR_FILENO);
+	log_set_wait_ms(1);
+	log_info("first");
+	size_t n = fill(ends[1]);
+	for (int i = 0; i < 100; i++)
+		log_info("lost %d", i);
+	drain(ends[0], strlen("cresset: first\n") + n);
+	log_info("last");
+	dup2(saved, STDERR_FILENO);
+	log_set_wait_ms(-1);
+	ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
+	ck_assert_str_eq(text,
+			 "cresset: warning: 100 messages were dropped: standard error was full\n"
+			 "cresset: last\n");
+	close(ends[0]);
+	close(ends[1]);
+	close(saved);
+}
+END_TEST
+
 UNIT_MAIN("log", words_of_an_error, long_errors_are_cut_at_a_character, errors_and_hints, levels,
-	  megabytes_are_cut, clocks)
+	  megabytes_are_cut, clocks, full_pipes_delay_no_process)

@@ -1,5 +1,5 @@
 // tier: test
-/* Shares of a table: one user leaves room for others, however many entries it asks for; root may take all. */
+/* Shares of a table: one user leaves space for others, however many entries it wants; root may take all. */
 #include "collect/process/user_shares.h"
 
 #include "unit.h"
@@ -35,7 +35,7 @@ START_TEST(one_user_leaves_half)
 }
 END_TEST
 
-START_TEST(what_is_given_back_is_there_again)
+START_TEST(entries_given_back_are_free_again)
 {
 	struct user_shares s = { 0 };
 	uint32_t n = 0;
@@ -88,5 +88,5 @@ START_TEST(a_process_belongs_to_its_user)
 }
 END_TEST
 
-UNIT_MAIN("user_shares", one_user_leaves_half, what_is_given_back_is_there_again,
+UNIT_MAIN("user_shares", one_user_leaves_half, entries_given_back_are_free_again,
 	  root_is_not_counted, a_process_belongs_to_its_user)

@@ -529,6 +529,43 @@ START_TEST(a_refused_table_is_tried_again)
 }
 END_TEST
 
+static bool is_file_known(uint64_t ino)
+{
+	for (size_t i = 0; i < objects.all.n; i++)
+		if (objects.all.v[i] && objects.all.v[i]->ino == ino)
+			return true;
+	return false;
+}
+
+/* The last stack of a program that has ended misses the table of its file, which is forgotten already. */
+START_TEST(a_forgotten_file_needs_no_table)
+{
+	struct space_mapping got = { 0 };
+	pid_t pid = nobody_begin();
+
+	if (pid < 0 || !setup_for(64, 4096))
+		T_SKIP("needs root, and bpf()");
+	load((uint32_t)pid);
+	map_file((uint32_t)pid, 0);
+	space_sync(space);
+	ck_assert(in_kernel((uint32_t)pid, 1ull << 40, &got));
+	ck_assert_uint_ne(got.table, 0);
+	nobody_end(pid);
+	space_seen(space, &(struct side_record){ .kind = SIDE_EXIT,
+						 .pid = (uint32_t)pid,
+						 .tid = (uint32_t)pid,
+						 .time_ns = clock_mono_ns() });
+	for (int i = 0; i < 1200 && is_file_known(1); i++) {
+		space_sync(space);
+		object_trim(&objects);
+		load_for((uint32_t)pid, got.table);
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	ck_assert(!is_file_known(1));
+	teardown();
+}
+END_TEST
+
 static uint32_t table_state(uint32_t table)
 {
 	struct space_table t;
@@ -560,6 +597,6 @@ START_TEST(changes_are_sent_without_tables)
 END_TEST
 
 UNIT_MAIN("space", a_user_has_a_share_of_tables, a_refused_table_is_tried_again,
-	  changes_are_sent_without_tables, full_mapping_table, full_process_table,
-	  every_mapping_is_reported, pending_waits_have_a_process_read_once, late_files_get_tables,
-	  processes_come_and_go, stacks_sent_along_are_walked)
+	  a_forgotten_file_needs_no_table, changes_are_sent_without_tables, full_mapping_table,
+	  full_process_table, every_mapping_is_reported, pending_waits_have_a_process_read_once,
+	  late_files_get_tables, processes_come_and_go, stacks_sent_along_are_walked)
