@@ -13,11 +13,12 @@ data=$tmp/data
 trap 'for p in "${pids[@]}"; do kill -9 "$p"; done 2>/dev/null; umount -l "$tmp/theirs" "$tmp/real" 2>/dev/null; cleanup' EXIT
 ask() { "$cresset" sql --format csv --data "$data" "$1" 2>"$tmp/err" | tail -n +2 | tr -d '\r'; }
 launched() { ask "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'gpu-launch' AND series IN (SELECT series FROM labels WHERE key = 'process' AND value = '$1')"; }
-until_launched() { # COMM
-	for _ in $(seq 300); do
+# Starts a program again and again until launches are stored: a busy machine may read its environment too late for the probes.
+until_launched() { # COMM COMMAND…
+	for _ in $(seq 60); do
 		kill -0 "$always" || return 1
+		"${@:2}" 2 >/dev/null
 		[ "$(launched "$1")" -gt 0 ] 2>/dev/null && return
-		sleep 0.2
 	done
 	return 1
 }
@@ -34,13 +35,10 @@ chmod 644 "$CRESSET_DOUBLE"
 is "two files look the same" "$(stat -c '%i %s %Y' "$tmp/theirs/libcuda.so.1")" "$(stat -c '%i %s %Y' "$tmp/real/libcuda.so.1")"
 cp "$progs/gpu_rate" "$tmp/t$$"
 cp "$progs/gpu_rate" "$tmp/r$$"
-LD_LIBRARY_PATH=$tmp/theirs setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/t$$" 3600 >/dev/null &
-pids+=("$!")
 begin_always up --data "$data" --listen none --events cpu
-holds "the launches of the user with the copy are stored" until_launched "t$$"
-LD_LIBRARY_PATH=$tmp/real "$tmp/r$$" 3600 >/dev/null &
-pids+=("$!")
-holds "… and the launches of a program with the real library" until_launched "r$$"
+holds "the launches of the user with the copy are stored" \
+	until_launched "t$$" env LD_LIBRARY_PATH="$tmp/theirs" setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/t$$"
+holds "… and the launches of a program with the real library" until_launched "r$$" env LD_LIBRARY_PATH="$tmp/real" "$tmp/r$$"
 end_always
 is "it ends" "$status" 0
 finish
