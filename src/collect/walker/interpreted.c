@@ -326,14 +326,21 @@ static bool is_same(const struct attached *a, uint32_t kind, const struct runtim
 	return true;
 }
 
+bool interpreted_is_likely_file(const char *name)
+{
+	for (int kind = 0; runtimes[kind]; kind++)
+		if (strstr(name, runtimes[kind]->language))
+			return true;
+	return false;
+}
+
 bool interpreted_is_likely(const struct interpreted *in, const struct image *image)
 {
 	for (size_t i = 0; i < image->maps.n; i++) {
 		const struct object *o = in->objects->all.v[image->maps.v[i].object];
 
-		for (int kind = 0; runtimes[kind]; kind++)
-			if (o && o->name && strstr(o->name, runtimes[kind]->language))
-				return true;
+		if (o && o->name && interpreted_is_likely_file(o->name))
+			return true;
 	}
 	return false;
 }
