@@ -43,6 +43,28 @@ load_unpack() {
 	while :; do dpkg --root="$root" --force-all --unpack "$tmp/files.deb"; done
 }
 
+# Whether names can be had of a file: it, or the debug file of its build id on this machine, has symbols. A file that is gone counts as one.
+has_symbols() { # FILE BUILD-ID
+	[ -e "$1" ] || return 0
+	[ -e "/usr/lib/debug/.build-id/${2:0:2}/${2:2}.debug" ] || readelf -SW "$1" 2>/dev/null | grep -q '\.symtab'
+}
+# Samples of the recording with a nameless leaf: in files with symbols, in files without, in other code.
+nameless() {
+	local n id file with=0 without=0 other=0
+	while IFS=, read -r n id file; do
+		if [ "${file:0:1}" != / ]; then
+			other=$((other + n))
+		elif has_symbols "$file" "$id"; then
+			with=$((with + n))
+			say "  $n samples without a name in $file"
+		else
+			without=$((without + n))
+		fi
+	done < <("$cresset" sql --data "$tmp/c.cresset" --format csv "SELECT sum(s.value), f.build_id, f.mapping
+		FROM samples s JOIN stacks t ON t.stack = s.stack JOIN frames f ON f.stack = s.stack AND f.depth = t.depth - 1
+		WHERE f.function IS NULL OR f.function GLOB '*+0x*' OR f.function = '[unknown]' GROUP BY 2, 3" | tail -n +2)
+	echo "$with $without $other"
+}
 forks() { awk '/^processes/ { print $2 }' /proc/stat; }
 json() { jq -r ".$1" "$tmp/c.json"; }
 
@@ -58,7 +80,7 @@ beside() {
 }
 
 measure() { # LOAD CACHE
-	local what="$1, $2 cache" took cut=1
+	local what="$1, $2 cache" took unnamed cut=1
 	load_begins "$1"
 	sleep 3
 	[ "$2" = warm ] && sleep 5
@@ -75,7 +97,11 @@ measure() { # LOAD CACHE
 	row "$what: time in BPF programs" "≤ 1.3 % of a CPU" "$bpf %" "$(met "$bpf <= 1.3")"
 	row "$what: stacks that end early" "≤ $cut %" "$(calc "100 * $(json truncated) / ($samples + 1)") %" \
 		"$(met "100 * $(json truncated) <= $cut * ($samples + 1)")"
-	row "$what: leaves without a name, those of stripped files included" "-" "$(calc "100 * $(json unsymbolized) / ($samples + 1)") %" "-"
+	read -r -a unnamed < <(nameless)
+	row "$what: samples whose leaf has no name though its file has symbols" "≤ 1 %" \
+		"$(calc "100 * ${unnamed[0]} / ($samples + 1)") % (in files without symbols $(calc "100 * ${unnamed[1]} / ($samples + 1)") %, outside of files $(
+			calc "100 * ${unnamed[2]} / ($samples + 1)"
+		) %)" "$(met "100 * ${unnamed[0]} <= $samples + 1")"
 }
 
 trap 'load_ends; cleanup' EXIT

@@ -55,15 +55,6 @@ static __always_inline void send_user_part(struct task_struct *task, struct scra
 	send_stack(s, hash_stack(s, WALK_MAX_KERNEL), FROM_OTHERS);
 }
 
-/* Sends the wait with the copy of its stack. Returns false if it has to be sent without. A global
- * function: verified once. */
-__weak int send_wait_raw(__u32 index)
-{
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
-
-	return s && send_with_stack(&s->out_wait.sample, &s->out_wait.wait, s, FROM_OTHERS);
-}
-
 /* Sends the held waits, with the user part in s. */
 static __always_inline void send_held(struct task_struct *task, struct scratch *s,
 				      struct held_waits *h, __u64 now_ns)
@@ -77,7 +68,7 @@ static __always_inline void send_held(struct task_struct *task, struct scratch *
 		if (i >= h->n)
 			break;
 		ev->wait = h->waits[i];
-		if (s->head.walk_end != WALK_NOT_LOADED || !send_wait_raw(s->index))
+		if (s->head.walk_end != WALK_NOT_LOADED || !send_other_raw(s->index))
 			send_wait(ev);
 	}
 	h->n = 0;

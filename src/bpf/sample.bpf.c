@@ -299,8 +299,12 @@ static __always_inline int take_sample(struct bpf_perf_event_data *ctx, __u64 no
 	patch_return(s, ev.tid);
 	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
 	ev.gpu_call = s->gpu_call;
-	if (!plain && s->head.walk_end == WALK_NOT_LOADED && sample_raw(&ev, 0, s, FROM_SAMPLER))
-		return 0;
+	if (!plain && s->head.walk_end == WALK_NOT_LOADED) {
+		s->out_wait.sample = ev;
+		s->out_wait.wait = (struct wait_info){ 0 };
+		if (sample_raw(s, FROM_SAMPLER))
+			return 0;
+	}
 	n = hash_stack(s, (plain ? 2 : 1) * WALK_MAX_KERNEL);
 	if (n) {
 		ev.stack_hash = s->head.stack_hash;

@@ -160,7 +160,7 @@ static __always_inline int walk_step(struct scratch *s, struct known_frames *kno
 
 /* Frames per call of walk_some_frames. As a global function it is verified once, and it works on
  * all kernels, unlike bpf_loop (5.17). */
-enum { FRAMES_AT_ONCE = 8 };
+enum { FRAMES_AT_ONCE = 4 };
 __weak int walk_some_frames(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
@@ -174,18 +174,24 @@ __weak int walk_some_frames(__u32 index)
 	return 0;
 }
 
-/* Checked every 64 frames. A global function: verified once, not in each round of the loop. */
-__weak int walk_is_late(__u32 index)
+/* The same, with the time checked afterwards. The verifier walks each round of a loop, so two short
+ * loops, one in the other, are verified in a tenth of the time of a long one. */
+enum { FRAMES_UNTIL_LATE = 64 };
+__weak int walk_many_frames(__u32 index)
 {
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct scratch *s;
 
+	for (int i = 0; i < FRAMES_UNTIL_LATE / FRAMES_AT_ONCE; i++)
+		if (walk_some_frames(index))
+			return 1;
+	s = bpf_map_lookup_elem(&scratches, &index);
 	return s && bpf_ktime_get_ns() > s->walk_until_ns && walk_over(&s->walk, WALK_TIME);
 }
 
 __weak int walk_frames(__u32 index)
 {
-	for (int i = 1; i < SCRATCH_USER / FRAMES_AT_ONCE + 2; i++)
-		if (walk_some_frames(index) || (i % 8 == 0 && walk_is_late(index)))
+	for (int i = 0; i < SCRATCH_USER / FRAMES_UNTIL_LATE + 1; i++)
+		if (walk_many_frames(index))
 			break;
 	return 0;
 }
@@ -308,33 +314,74 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 			(w->has_address || s->head.n_python ? 0 : STACK_PORTABLE);
 }
 
-/* Computes the stack's hash and returns its number of addresses. Our own walk has already hashed
- * its user part. most: the limit for the addresses still to hash: WALK_MAX_KERNEL for the kernel
- * part, twice that for both. */
-static __always_inline __u32 hash_words(struct scratch *s, __u32 most)
+/* The hash before the first address. Our own walk has already hashed its user part. both: whether
+ * the user's part is hashed after the kernel's. */
+static __always_inline __u64 hash_begin(const struct scratch *s, int both)
 {
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
 		      s->head.walk_end << 16 | s->head.syscall << 4 | s->head.flags;
-	const int both = most > WALK_MAX_KERNEL;
-	__u64 hash = mix(shape, both || !s->head.n_user ? HASH_SEED : s->user_hash);
 
-	/* Loaded again in each round: the verifier must not derive the count from a loop that
-	 * ended. */
-	for (__u32 i = 0; i < 2 * WALK_MAX_KERNEL; i++) {
-		if (i >= most || i >= LOAD(s->head.n_kernel) + (both ? LOAD(s->head.n_user) : 0))
-			break;
-		hash = mix(hash, s->addr[i]);
-	}
+	return mix(shape, both || !s->head.n_user ? HASH_SEED : s->user_hash);
+}
+
+static __always_inline __u32 hash_end(struct scratch *s, __u64 hash)
+{
 	s->head.stack_hash = hash ? hash : 1;
 	return (__u32)LOAD(s->head.n_kernel) + LOAD(s->head.n_user);
 }
 
-/* hash_words for a scratch by its index. A global function: verified once. */
-__weak int hash_scratch(__u32 index, __u32 most)
+/* Computes the stack's hash, without addresses of a user part that is not hashed yet, and returns
+ * its number of addresses. */
+static __always_inline __u32 hash_words(struct scratch *s)
+{
+	__u64 hash = hash_begin(s, 0);
+
+	/* Loaded again in each round: the verifier must not derive the count from a loop that
+	 * ended. */
+	for (__u32 i = 0; i < WALK_MAX_KERNEL; i++) {
+		if (i >= LOAD(s->head.n_kernel))
+			break;
+		hash = mix(hash, s->addr[i]);
+	}
+	return hash_end(s, hash);
+}
+
+/* Hashes some words from the first on, up to the end. Returns nonzero when that is reached. A
+ * global function: verified once. */
+enum { WORDS_AT_ONCE = 16 };
+__weak int hash_some_words(__u32 index, __u32 first, __u32 end)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 
-	return s ? hash_words(s, most) : 0;
+	if (!s)
+		return 1;
+	for (__u32 i = 0; i < WORDS_AT_ONCE; i++) {
+		__u64 at = first + i;
+
+		asm volatile("" : "+r"(at));
+		if (at >= end || at >= SCRATCH_ADDRS)
+			return 1;
+		s->head.stack_hash = mix(s->head.stack_hash, s->addr[at]);
+	}
+	return 0;
+}
+
+/* hash_words for a scratch by its index. most: the limit for the addresses still to hash:
+ * WALK_MAX_KERNEL for the kernel's part, twice that for both parts. */
+__weak int hash_scratch(__u32 index, __u32 most)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	const int both = most > WALK_MAX_KERNEL;
+	__u32 end;
+
+	if (!s)
+		return 0;
+	end = LOAD(s->head.n_kernel) + (both ? LOAD(s->head.n_user) : 0);
+	s->head.stack_hash = hash_begin(s, both);
+	for (__u32 i = 0; i < 2 * WALK_MAX_KERNEL; i += WORDS_AT_ONCE)
+		if (hash_some_words(index, i, end < most ? end : most))
+			break;
+	return hash_end(s, s->head.stack_hash);
 }
 
 static __always_inline __u32 hash_stack(struct scratch *s, __u32 most)
@@ -475,45 +522,50 @@ static __always_inline void patch_copies(struct event_raw *raw, const struct scr
 }
 
 /* Copies a piece of the stack in parts, since some of it cannot be read: it crosses the end of the
- * stack, or a page that was never touched. What is unreadable is left as zeros. */
+ * stack, or a page that was never touched. Unreadable parts stay zeros. No part has a branch of its
+ * own, which the verifier would follow both ways. */
 static __always_inline void copy_parts(struct event_raw *raw, __u32 at, __u64 sp)
 {
-	for (__u32 part = 0; part < RAW_PIECE; part += RAW_PART)
-		if (!bpf_probe_read_user(raw->stack + at + part, RAW_PART,
-					 (void *)(sp + at + part)))
-			raw->stack_bytes = at + part + RAW_PART;
+	__u64 bytes = raw->stack_bytes;
+
+	for (__u32 part = 0; part < RAW_PIECE; part += RAW_PART) {
+		__s64 rc = bpf_probe_read_user(raw->stack + at + part, RAW_PART,
+					       (void *)(sp + at + part));
+		__u64 is_bad = rc >> 63; /* all ones or none */
+
+		asm volatile("" : "+r"(is_bad));
+		bytes = (bytes & is_bad) | ((at + part + RAW_PART) & ~is_bad);
+	}
+	raw->stack_bytes = bytes;
 }
 
 /* room is a constant, as the ring requires. */
-static __always_inline int send_raw(const struct event_sample *ev, const struct wait_info *wait,
-				    struct walk *w, const __u32 room, const enum sender from)
+static __always_inline int send_raw(struct scratch *s, const __u32 room, const enum sender from)
 {
 	struct event_raw *raw = bpf_ringbuf_reserve(ring_of(from), sizeof *raw + room, 0);
+	struct walk *w = &s->walk;
 	__u64 sp = w->regs[PT_SP];
 
 	if (!raw)
 		return 0;
-	raw->ev.sample = *ev;
+	raw->ev = s->out_wait;
 	raw->ev.sample.kind = EVENT_RAW;
-	if (wait)
-		raw->ev.wait = *wait;
-	else
-		raw->ev.wait = (struct wait_info){ 0 };
 	raw->table = w->missing;
-	raw->call_sp = scratch_of(w)->call_sp;
+	raw->call_sp = s->call_sp;
 	raw->ev.sample.gpu_call = raw->call_sp != 0;
 	__builtin_memcpy(raw->regs, w->regs, sizeof raw->regs);
 	raw->stack_bytes = 0;
 	for (__u32 at = 0; at < room; at += RAW_PIECE) {
-		if (at >= LOAD(scratch_of(w)->raw_bytes))
+		if (at >= LOAD(s->raw_bytes))
 			break;
 		if (bpf_probe_read_user(raw->stack + at, RAW_PIECE, (void *)(sp + at)))
 			copy_parts(raw, at, sp);
 		else
 			raw->stack_bytes = at + RAW_PIECE;
 	}
-	patch_copies(raw, scratch_of(w), sp, room);
-	bpf_ringbuf_submit(raw, raw_wake(scratch_of(w), ev->tgid, ev->time_ns, from));
+	patch_copies(raw, s, sp, room);
+	bpf_ringbuf_submit(raw,
+			   raw_wake(s, s->out_wait.sample.tgid, s->out_wait.sample.time_ns, from));
 	count(COUNT_SAMPLES);
 	count(COUNT_RAW);
 	return 1;
@@ -521,36 +573,49 @@ static __always_inline int send_raw(const struct event_sample *ev, const struct 
 
 /* Sends it with the smallest constant room that holds the stack: the ring is half full after few of
  * the largest. */
-static __always_inline int send_fitting(const struct event_sample *ev, const struct wait_info *wait,
-					struct scratch *s, const enum sender from)
+static __always_inline int send_fitting(struct scratch *s, const enum sender from)
 {
 	struct walk *w = &s->walk;
 	__u32 bytes = raw_wanted(w);
 
 	STORE(s->raw_bytes, bytes);
 	if (bytes > RAW_LARGE && is_deeper(w, RAW_LARGE))
-		return send_raw(ev, wait, w, RAW_MAX_STACK, from);
+		return send_raw(s, RAW_MAX_STACK, from);
 	if (bytes > RAW_MIDDLE && is_deeper(w, RAW_MIDDLE))
-		return send_raw(ev, wait, w, RAW_LARGE, from);
+		return send_raw(s, RAW_LARGE, from);
 	if (bytes > RAW_SMALL && is_deeper(w, RAW_SMALL))
-		return send_raw(ev, wait, w, RAW_MIDDLE, from);
-	return send_raw(ev, wait, w, RAW_SMALL, from);
+		return send_raw(s, RAW_MIDDLE, from);
+	return send_raw(s, RAW_SMALL, from);
 }
 
-static __always_inline int send_with_stack(const struct event_sample *ev,
-					   const struct wait_info *wait, struct scratch *s,
-					   const enum sender from)
+static __always_inline int send_with_stack(struct scratch *s, const enum sender from)
 {
 	__u64 begun_ns = bpf_ktime_get_ns();
 	int is_sent;
 
 	if (!raw_allowed(s, begun_ns, from))
 		return 0;
-	is_sent = send_fitting(ev, wait, s, from);
+	is_sent = send_fitting(s, from);
 	if (!is_sent)
 		count(COUNT_RAW_NO_ROOM);
 	s->raw_spent_ns += bpf_ktime_get_ns() - begun_ns;
 	return is_sent;
+}
+
+/* Send the event in out_wait with the copy of its stack. They return 0 if it has to be sent
+ * without. Global functions: verified once. */
+__weak int send_sample_raw(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	return s && send_with_stack(s, FROM_SAMPLER);
+}
+
+__weak int send_other_raw(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+
+	return s && send_with_stack(s, FROM_OTHERS);
 }
 
 /* Prepares the part that is sent as a normal stack: the kernel part, and Python frames with groups
@@ -568,16 +633,16 @@ static __always_inline __u32 hash_without_user(struct scratch *s, __u32 n_python
 	return hash_stack(s, WALK_MAX_KERNEL);
 }
 
-/* wait is NULL for CPU samples. */
-static __always_inline int sample_raw(struct event_sample *ev, const struct wait_info *wait,
-				      struct scratch *s, const enum sender from)
+/* Sends the event in out_wait with the copy of its stack. Returns 0, with the stack unchanged, if
+ * it has to be sent without. */
+static __always_inline int sample_raw(struct scratch *s, const enum sender from)
 {
 	const __u32 n_user = s->head.n_user, n_python = s->head.n_python;
 	const __u64 user_hash = s->user_hash;
 	__u32 n = hash_without_user(s, n_python);
 
-	ev->stack_hash = n ? s->head.stack_hash : 0;
-	if (send_with_stack(ev, wait, s, from)) {
+	s->out_wait.sample.stack_hash = n ? s->head.stack_hash : 0;
+	if (from == FROM_SAMPLER ? send_sample_raw(s->index) : send_other_raw(s->index)) {
 		if (n_python)
 			python_write_groups(s->index);
 		if (n)

@@ -196,14 +196,14 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 		struct event_wait *ev = begin_wait_event(s, task, now_ns);
 
 		ev->sample.trace = s->trace;
-		send_hashed(ev, s, hash_words(s, WALK_MAX_KERNEL));
+		send_hashed(ev, s, hash_words(s));
 		return;
 	}
 	note_syscall(s);
 	patch_return(s, task->pid);
 	take_trace_of(task, t, copy, s, sleepable);
 	take_python_of(task, t, copy, s, now_ns, sleepable);
-	send_stack(s, hash_words(s, WALK_MAX_KERNEL), FROM_OTHERS);
+	send_stack(s, hash_words(s), FROM_OTHERS);
 	s->wait.going_on = open_waits_key(t);
 	if (!copy_from(task, &word, sizeof word, s->walk.regs[PT_SP] + RAW_MIDDLE, sleepable))
 		sent = send_open(task, s, now_ns, RAW_MAX_STACK, sleepable);

@@ -106,8 +106,7 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 
 	ev->sample.trace = s->trace;
 	ev->sample.gpu_call = s->gpu_call;
-	if (s->head.walk_end == WALK_NOT_LOADED &&
-	    sample_raw(&ev->sample, &ev->wait, s, FROM_OTHERS))
+	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS))
 		return;
 	send_hashed(ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }

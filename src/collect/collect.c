@@ -257,22 +257,19 @@ uint32_t collect_events(const struct collector *c)
 	return c->opts.sampler.events;
 }
 
-/* For the whole machine the snapshot is first, so that running interpreters are known with the
- * first sample. Otherwise the events are first, so that sampling starts without waiting for the
- * snapshot; samples are pending until it is there. */
+/* Sampling starts without waiting for the snapshot, which takes long on a busy machine; samples are
+ * pending until it is there. Running interpreters are announced before, so that their first samples
+ * have their frames. */
 int collect_start(struct collector *c, struct err *err)
 {
-	bool all = c->opts.sampler.target == TARGET_ALL;
-
-	if (all)
-		resolve_snapshot(c->resolver);
+	if (c->opts.sampler.target == TARGET_ALL)
+		resolve_expect_interpreters(c->resolver);
 	resolve_send(c->resolver);
 	c->started_ns = clock_mono_ns();
 	int rc = sampler_start(c->sampler, err);
 	if (rc)
 		return rc;
-	if (!all)
-		resolve_snapshot(c->resolver);
+	resolve_snapshot(c->resolver);
 	collect_gpu_start(&c->gpu);
 	resolve_sync(c->resolver);
 	return 0;

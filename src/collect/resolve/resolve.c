@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "collect/kernel/side_band.h"
 #include "collect/kernel/walk_end.h"
+#include "collect/proc/proc_programs.h"
 #include "collect/proc/proc_stat.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
@@ -176,6 +177,20 @@ static void expect_interpreters(struct resolver *r)
 		if (p && p->image && interpreted_is_likely(r->interpreted, p->image))
 			space_expect(r->space, p->pid);
 	}
+}
+
+static void expect_interpreter(void *ctx, uint32_t pid, const char *path)
+{
+	struct resolver *r = ctx;
+
+	if (interpreted_is_likely_file(path))
+		space_expect(r->space, pid);
+}
+
+void resolve_expect_interpreters(struct resolver *r)
+{
+	if (r->space && r->interpreted && space_has_all_processes(r->space))
+		proc_programs(expect_interpreter, r);
 }
 
 void resolve_snapshot(struct resolver *r)

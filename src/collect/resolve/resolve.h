@@ -105,6 +105,10 @@ void resolver_free(struct resolver *r);
  * records. */
 void resolve_snapshot(struct resolver *r);
 
+/* Announces programs that are interpreters by their names to the walker: for a recording of the
+ * whole machine. */
+void resolve_expect_interpreters(struct resolver *r);
+
 void resolve_seen(struct resolver *r, const struct side_record *rec);
 void resolve_apply(struct resolver *r, const struct side_record *rec);
 

@@ -44,13 +44,23 @@ struct named_frames {
 	VEC(struct named_frame) all;
 	struct strtab texts;
 };
+/* Memory of a process next to the last read: a read costs two switches between processes, and
+ * most are of a few bytes, close to each other. Longer reads are always of the process: a code
+ * object is read again to see whether it has changed. */
+enum { AHEAD_BYTES = 256, AHEAD_MOST = 64 };
+struct ahead {
+	uint64_t addr;
+	size_t len; /* 0: none */
+	uint8_t bytes[AHEAD_BYTES];
+};
 /* One runtime of a process, and the objects that it was found in. */
 struct attached {
 	uint32_t pid, kind, user;
 	struct proc_reader *reader; /* of its memory */
 	struct runtime_process *process;
 	struct runtime_place places[MAX_PLACES];
-	size_t n, n_named; /* n_named: frames whose names were requested */
+	size_t n, n_named;   /* n_named: frames whose names were requested */
+	struct ahead *ahead; /* while a name is read; else NULL */
 };
 struct interpreted {
 	struct object_table *objects;
@@ -155,11 +165,40 @@ bool interpreted_is_runtime(const struct object *o)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
+static bool is_ahead(const struct ahead *w, uint64_t addr, size_t len)
+{
+	uint64_t at = addr - w->addr;
+
+	return at < w->len && len <= w->len - at;
+}
+
+/* Reads up to the end of the page: all of that can be read, or nothing. */
+static int read_ahead(const struct attached *a, struct ahead *w, uint64_t addr, size_t len)
+{
+	enum { PAGE = 4096 };
+	size_t left = PAGE - addr % PAGE, n = left < AHEAD_BYTES ? left : AHEAD_BYTES;
+
+	w->len = 0;
+	w->addr = addr;
+	int rc = proc_reader_memory(a->reader, a->pid, addr, w->bytes, n > len ? n : len);
+	if (!rc)
+		w->len = n > len ? n : len;
+	return rc;
+}
+
 static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
 {
 	const struct attached *a = ctx;
+	struct ahead *w = a->ahead;
+	int rc = 0;
 
-	return proc_reader_memory(a->reader, a->pid, addr, out, len);
+	if (!w || len > AHEAD_MOST)
+		return proc_reader_memory(a->reader, a->pid, addr, out, len);
+	if (!is_ahead(w, addr, len))
+		rc = read_ahead(a, w, addr, len);
+	if (!rc)
+		memcpy(out, w->bytes + (addr - w->addr), len);
+	return rc;
 }
 
 static struct attached *attached_of(const struct interpreted *in, uint32_t pid)
@@ -296,14 +335,21 @@ static bool is_same(const struct attached *a, uint32_t kind, const struct runtim
 	return true;
 }
 
+bool interpreted_is_likely_file(const char *name)
+{
+	for (int kind = 0; runtimes[kind]; kind++)
+		if (strstr(name, runtimes[kind]->language))
+			return true;
+	return false;
+}
+
 bool interpreted_is_likely(const struct interpreted *in, const struct image *image)
 {
 	for (size_t i = 0; i < image->maps.n; i++) {
 		const struct object *o = in->objects->all.v[image->maps.v[i].object];
 
-		for (int kind = 0; runtimes[kind]; kind++)
-			if (o && o->name && strstr(o->name, runtimes[kind]->language))
-				return true;
+		if (o && o->name && interpreted_is_likely_file(o->name))
+			return true;
 	}
 	return false;
 }
@@ -389,8 +435,12 @@ static const struct named_frame *read_name(struct interpreted *in, uint32_t pid,
 	uint64_t failed = reads_failed(in);
 
 	if (a) {
+		struct ahead ahead = { 0 };
+
 		a->n_named++;
+		a->ahead = &ahead;
 		named.named = runtimes[a->kind]->name_frame(a->process, words, &f);
+		a->ahead = NULL;
 		named.kind = in->frame_kinds[a->kind];
 	}
 	if (reads_failed(in) != failed)

@@ -32,6 +32,7 @@ void interpreted_free(struct interpreted *in); /* before the objects are freed; 
 bool interpreted_look(struct interpreted *in, const struct process *p, bool *waits);
 /* Returns whether a runtime is likely, by the names of mapped files: costs next to nothing. */
 bool interpreted_is_likely(const struct interpreted *in, const struct image *image);
+bool interpreted_is_likely_file(const char *name);
 /* Forgets a process that calls exec, or has ended. */
 void interpreted_forget(struct interpreted *in, uint32_t pid);
 
