@@ -493,7 +493,8 @@ __weak int python_some_turns(__u32 index)
 	return 0;
 }
 
-/* The same, with the time checked afterwards: like walk_many_frames. */
+/* The same, with the time checked afterwards. The verifier walks each round of a loop, so two short
+ * loops, one in the other, are verified sooner than a long one. */
 enum { PYTHON_TURNS_UNTIL_LATE = 64 };
 __weak int python_many_turns(__u32 index)
 {

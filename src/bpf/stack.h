@@ -160,7 +160,7 @@ static __always_inline int walk_step(struct scratch *s, struct known_frames *kno
 
 /* Frames per call of walk_some_frames. As a global function it is verified once, and it works on
  * all kernels, unlike bpf_loop (5.17). */
-enum { FRAMES_AT_ONCE = 4 };
+enum { FRAMES_AT_ONCE = 8 };
 __weak int walk_some_frames(__u32 index)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
@@ -174,24 +174,18 @@ __weak int walk_some_frames(__u32 index)
 	return 0;
 }
 
-/* The same, with the time checked afterwards. The verifier walks each round of a loop, so two short
- * loops, one in the other, are verified in a tenth of the time of a long one. */
-enum { FRAMES_UNTIL_LATE = 64 };
-__weak int walk_many_frames(__u32 index)
+/* Checked every 64 frames. A global function: verified once, not in each round of the loop. */
+__weak int walk_is_late(__u32 index)
 {
-	struct scratch *s;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 
-	for (int i = 0; i < FRAMES_UNTIL_LATE / FRAMES_AT_ONCE; i++)
-		if (walk_some_frames(index))
-			return 1;
-	s = bpf_map_lookup_elem(&scratches, &index);
 	return s && bpf_ktime_get_ns() > s->walk_until_ns && walk_over(&s->walk, WALK_TIME);
 }
 
 __weak int walk_frames(__u32 index)
 {
-	for (int i = 0; i < SCRATCH_USER / FRAMES_UNTIL_LATE + 1; i++)
-		if (walk_many_frames(index))
+	for (int i = 1; i < SCRATCH_USER / FRAMES_AT_ONCE + 2; i++)
+		if (walk_some_frames(index) || (i % 8 == 0 && walk_is_late(index)))
 			break;
 	return 0;
 }
