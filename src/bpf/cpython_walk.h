@@ -479,7 +479,7 @@ static __always_inline int python_turn(struct task_struct *task, struct python_r
 
 /* Takes this many turns at a time, like bpf/stack.h with frames. Returns nonzero when the walk is
  * over. A global function: verified once. */
-enum { PYTHON_TURNS_AT_ONCE = 2 };
+enum { PYTHON_TURNS_AT_ONCE = 8 };
 __weak int python_some_turns(__u32 index)
 {
 	struct python_ref ref = { bpf_map_lookup_elem(&scratches, &index),
@@ -493,26 +493,19 @@ __weak int python_some_turns(__u32 index)
 	return 0;
 }
 
-/* The same, with the time checked afterwards. The verifier walks each round of a loop, so two short
- * loops, one in the other, are verified sooner than a long one. */
-enum { PYTHON_TURNS_UNTIL_LATE = 64 };
-__weak int python_many_turns(__u32 index)
+/* A global function: verified once, not in each round of the loop. */
+__weak int python_is_late(__u32 index)
 {
-	struct scratch *s;
-	struct python_walk *p;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
 
-	for (int i = 0; i < PYTHON_TURNS_UNTIL_LATE / PYTHON_TURNS_AT_ONCE; i++)
-		if (python_some_turns(index))
-			return 1;
-	s = bpf_map_lookup_elem(&scratches, &index);
-	p = bpf_map_lookup_elem(&python_walks, &index);
 	return s && p && bpf_ktime_get_ns() > s->walk_until_ns && python_unread(p);
 }
 
 static __always_inline void python_turns(__u32 index)
 {
-	for (int i = 0; i < PYTHON_STEPS / PYTHON_TURNS_UNTIL_LATE; i++)
-		if (python_many_turns(index))
+	for (int i = 1; i <= PYTHON_STEPS / PYTHON_TURNS_AT_ONCE; i++)
+		if (python_some_turns(index) || (i % 8 == 0 && python_is_late(index)))
 			break;
 }
 

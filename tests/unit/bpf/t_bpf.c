@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Every recording waits for sample_walk. */
-enum { MAX_VERIFIED = 200000, MAX_VERIFIED_SAMPLER = 60000 };
+enum { MAX_VERIFIED = 200000, MAX_VERIFIED_SAMPLER = 80000 };
 
 /* Sets a u32 knob in .rodata by its name, found through the object's BTF. */
 static void set_knob(struct bpf_object *obj, const char *name, __u32 value)
