@@ -60,7 +60,6 @@ struct space {
 	VEC(uint32_t) free_sent;
 	struct space_files files;
 	uint64_t swept_ns;
-	uint64_t lost_ns;        /* when records were lost last */
 	struct allowance scans;  /* CPU time for reading /proc */
 	struct map without_room; /* pids of processes without space */
 	uint64_t refused;        /* processes added to it so far */
@@ -284,10 +283,10 @@ static void send_process(struct space *s, struct process *p)
 	if (!p->image || p->leader_gone || p->sent_image == p->image->id)
 		return;
 	const struct sent_image *sent = use_image(s, p->pid, p->image);
-	bool is_put = put_process(s, p, sent ? sent->n_maps : SPACE_NO_ROOM, LOOK_FIRST_NS);
-	if (sent && !is_put) /* unused */
+	bool is_told = put_process(s, p, sent ? sent->n_maps : SPACE_NO_ROOM, LOOK_FIRST_NS);
+	if (sent && !is_told) /* unused */
 		forget_image(s, p->image->id);
-	p->sent_image = sent && is_put ? p->image->id : 0;
+	p->sent_image = sent && is_told ? p->image->id : 0;
 	if (p->sent_image)
 		note_room(s, p->pid);
 	else
@@ -412,27 +411,17 @@ static void remove_process(struct space *s, struct process *p)
 	process_remove(&s->live, p);
 }
 
-/* Whether records, with an earlier reading of /proc, gave all mappings of the process. */
-static bool is_told(const struct space *s, const struct process *p)
-{
-	return p->image && p->image->maps.n && (p->scanned_ns || p->begun_ns > s->lost_ns);
-}
-
 static void on_fork(struct space *s, const struct side_record *r)
 {
 	struct process *old = process_find(&s->live, r->pid), *p;
-	const struct process *parent = process_find(&s->live, r->ppid);
 
-	if (r->pid == r->ppid || !parent)
+	if (r->pid == r->ppid || !process_find(&s->live, r->ppid))
 		return;
-	bool is_whole = is_told(s, parent);
 	if (old)
 		remove_process(s, old);
 	p = process_fork(&s->live, r->ppid, r->pid);
-	if (!p)
-		return;
-	p->begun_ns = is_whole ? r->time_ns : 0;
-	vec_push(&s->changed, r->pid);
+	if (p)
+		vec_push(&s->changed, r->pid);
 }
 
 bool space_has_all_processes(const struct space *s)
@@ -453,7 +442,6 @@ static void on_exec(struct space *s, const struct side_record *r)
 	process_exec(&s->live, p);
 	if (s->interpreted)
 		interpreted_forget(s->interpreted, p->pid);
-	p->begun_ns = r->time_ns;
 	p->scanned_ns = p->next_scan_ns = 0;
 	vec_push(&s->changed, r->pid);
 }
@@ -486,7 +474,6 @@ void space_seen(struct space *s, const struct side_record *r)
 		process_exit(&s->live, r->pid, r->tid, r->time_ns);
 		break;
 	case SIDE_LOST: /* a sample will meet what was missed */
-		s->lost_ns = r->time_ns;
 		for (size_t i = 0; i < s->live.all.n; i++)
 			if (s->live.all.v[i])
 				s->live.all.v[i]->scanned_ns = s->live.all.v[i]->next_scan_ns = 0;
@@ -523,14 +510,6 @@ void space_waited(struct space *s, uint32_t pid)
 		space_expect(s, pid);
 }
 
-/* Whether the records read since then have the code of the sample: /proc has no more. */
-static bool is_met(const struct space *s, const struct event_raw *raw)
-{
-	const struct process *p = process_find(&s->live, raw->ev.sample.tgid);
-
-	return p && is_told(s, p) && image_find(p->image, raw->regs[PT_IP]);
-}
-
 void space_missed(struct space *s, const struct event_raw *raw)
 {
 	if (raw->table == RAW_NOT_WALKED) {
@@ -538,7 +517,7 @@ void space_missed(struct space *s, const struct event_raw *raw)
 	} else if (raw->table) {
 		space_files_want_table(&s->files, raw->table);
 		table_store_wait(s->tables, raw->table);
-	} else if (!is_met(s, raw)) {
+	} else {
 		space_expect(s, raw->ev.sample.tgid);
 	}
 }

@@ -566,48 +566,6 @@ START_TEST(a_forgotten_file_needs_no_table)
 }
 END_TEST
 
-static void miss_at(uint32_t pid, uint64_t address)
-{
-	struct event_raw *raw = raw_of(pid);
-
-	raw->regs[PT_IP] = address;
-	space_missed(space, raw);
-	settle();
-	free(raw);
-}
-
-/* Mappings known from records are not read from /proc again, unless records were lost. */
-START_TEST(recorded_mappings_are_not_read)
-{
-	enum { TOLD = 0x10000 };
-	const uint64_t here = (uintptr_t)raw_of;
-	struct side_record exec = { .kind = SIDE_COMM, .exec = true }, map = { .kind = SIDE_MMAP };
-	struct side_record lost = { .kind = SIDE_LOST, .lost = 1 };
-	struct space_mapping got;
-
-	if (!setup())
-		T_SKIP(SPACE_NEEDS);
-	pid_t pid = nobody_begin();
-	load(pid);
-	exec.pid = exec.tid = map.pid = map.tid = pid;
-	exec.time_ns = map.time_ns = lost.time_ns = clock_mono_ns();
-	map.start = TOLD;
-	map.len = 4096;
-	map.name = "//anon";
-	space_seen(space, &exec);
-	space_seen(space, &map);
-	miss_at(pid, TOLD);
-	ck_assert(in_kernel(pid, TOLD, &got));
-	ck_assert(!in_kernel(pid, here, &got));
-	space_seen(space, &lost);
-	miss_at(pid, TOLD);
-	ck_assert(!in_kernel(pid, TOLD, &got));
-	ck_assert(in_kernel(pid, here, &got));
-	nobody_end(pid);
-	teardown();
-}
-END_TEST
-
 static uint32_t table_state(uint32_t table)
 {
 	struct space_table t;
@@ -639,7 +597,6 @@ START_TEST(changes_are_sent_without_tables)
 END_TEST
 
 UNIT_MAIN("space", a_user_has_a_share_of_tables, a_refused_table_is_tried_again,
-	  a_forgotten_file_needs_no_table, changes_are_sent_without_tables,
-	  recorded_mappings_are_not_read, full_mapping_table, full_process_table,
-	  every_mapping_is_reported, pending_waits_have_a_process_read_once, late_files_get_tables,
-	  processes_come_and_go, stacks_sent_along_are_walked)
+	  a_forgotten_file_needs_no_table, changes_are_sent_without_tables, full_mapping_table,
+	  full_process_table, every_mapping_is_reported, pending_waits_have_a_process_read_once,
+	  late_files_get_tables, processes_come_and_go, stacks_sent_along_are_walked)
