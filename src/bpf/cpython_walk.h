@@ -510,7 +510,7 @@ __weak int python_many_turns(__u32 index)
 
 static __always_inline void python_turns(__u32 index)
 {
-	for (int i = 0; i < PYTHON_STEPS / PYTHON_TURNS_UNTIL_LATE; i++)
+	for (int i = 0; i < PYTHON_STEPS / PYTHON_TURNS_UNTIL_LATE + 1; i++)
 		if (python_many_turns(index))
 			break;
 }
