@@ -347,8 +347,10 @@ static void apply_fork(struct resolver *r, const struct side_record *rec)
 
 	if (rec->pid == rec->ppid)
 		return;
-	if (old)
+	if (old) {
 		jit_close(&r->jits, old, 0);
+		traced_forget(&r->traced, old);
+	}
 	struct process *p = process_fork(&r->processes, rec->ppid, rec->pid);
 	if (p)
 		p->begun_ns = rec->time_ns;
