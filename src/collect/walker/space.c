@@ -415,7 +415,9 @@ static void remove_process(struct space *s, struct process *p)
 /* Whether records, with an earlier reading of /proc, gave all mappings of the process. */
 static bool is_told(const struct space *s, const struct process *p)
 {
-	return p->image && p->image->maps.n && (p->scanned_ns || p->begun_ns > s->lost_ns);
+	bool is_read = p->scanned_ns && !p->is_scan_late;
+
+	return p->image && p->image->maps.n && (is_read || p->begun_ns > s->lost_ns);
 }
 
 static void on_fork(struct space *s, const struct side_record *r)
