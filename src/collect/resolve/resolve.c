@@ -193,11 +193,11 @@ void resolve_expect_interpreters(struct resolver *r)
 		proc_programs(expect_interpreter, r);
 }
 
-void resolve_snapshot(struct resolver *r)
+void resolve_snapshot(struct resolver *r, void (*between)(void *ctx), void *ctx)
 {
 	r->snapshot_ns = clock_mono_ns();
 	r->next_snapshot_ns = r->snapshot_ns + r->snapshot_wait_ns;
-	proc_scan_all(&r->processes, r->snapshot_ns);
+	proc_scan_all(&r->processes, r->snapshot_ns, between, ctx);
 	if (r->space && r->interpreted && space_has_all_processes(r->space))
 		expect_interpreters(r);
 }
@@ -216,7 +216,7 @@ static bool scan_after_losses(struct resolver *r)
 				      : 2 * r->snapshot_wait_ns;
 	if (r->snapshot_wait_ns > SNAPSHOT_LAST_NS)
 		r->snapshot_wait_ns = SNAPSHOT_LAST_NS;
-	resolve_snapshot(r);
+	resolve_snapshot(r, NULL, NULL);
 	uint64_t cost_ns = (proc_reader_clock_ns(r->links.reader) - begin_ns) * SCAN_SHARE;
 	r->next_snapshot_ns =
 		now_ns + (cost_ns > r->snapshot_wait_ns ? cost_ns : r->snapshot_wait_ns);
