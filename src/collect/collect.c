@@ -258,7 +258,7 @@ uint32_t collect_events(const struct collector *c)
 }
 
 /* Sampling starts without waiting for the snapshot, which takes long on a busy machine; samples are
- * pending until it is there. The rings are read meanwhile: they have space for few copies of
+ * pending until it is there. The rings are read at the same time: they have space for few copies of
  * stacks, and once a process is announced, its samples need none. Running interpreters are
  * announced before, so that their first samples have their frames. */
 int collect_start(struct collector *c, struct err *err)

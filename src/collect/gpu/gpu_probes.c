@@ -308,7 +308,7 @@ static bool is_known(const struct gpu_probes *g, uint64_t identity, uint32_t use
 	return false;
 }
 
-/* Whether the user's share has n more rows. Root gets those that are left. */
+/* Whether the user's share has n more rows. Root gets the rest of all rows. */
 static bool rows_fit(const struct gpu_probes *g, uint32_t user, size_t n)
 {
 	return !user || user_shares_fits(user, user_shares_used(&g->rows_of, user) + n - 1,

@@ -102,7 +102,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 void resolver_free(struct resolver *r);
 
 /* Reads every process of /proc with its executable mappings as of now. Calls between after each
- * process, unless NULL: it may read and announce what was sampled, but not resolve it. */
+ * process, unless NULL: it may read and announce samples, but not resolve them. */
 void resolve_snapshot(struct resolver *r, void (*between)(void *ctx), void *ctx);
 
 /* Announces programs that are interpreters by their names to the walker: for a recording of the

@@ -208,7 +208,7 @@ static uint64_t n_refused(struct gpu_probes *g)
 	return stats.refused_files;
 }
 
-/* A user whose share is used up maps a library of others first: it is tried again for them. */
+/* A user with a full share maps a library of others first: it is tried again for them. */
 START_TEST(a_full_share_refuses_no_files_of_others)
 {
 	if (getuid())
@@ -231,7 +231,7 @@ START_TEST(a_full_share_refuses_no_files_of_others)
 	ck_assert_uint_eq(n_refused(g), 2);
 	gpu_probes_add(g, other, "libcuda.so.1", fd); /* not again for the same user */
 	ck_assert_uint_eq(n_refused(g), 2);
-	gpu_probes_add(g, getpid(), "libcuda.so.1", fd); /* refused as it is no ELF file */
+	gpu_probes_add(g, getpid(), "libcuda.so.1", fd); /* refused: not an ELF file */
 	ck_assert_uint_eq(n_refused(g), 3);
 	close(fd);
 	close(end);
