@@ -35,12 +35,13 @@ void log_set_wait_ms(int ms)
 	wait_ms = ms;
 }
 
-/* A pipe that can be written to has space for PIPE_BUF bytes. */
+/* A pipe that can be written to has space for PIPE_BUF bytes. A signal may end the wait: then the
+ * pipe is still full. */
 static bool has_space(int ms)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 
-	return ms < 0 || poll(&p, 1, ms) != 0;
+	return ms < 0 || poll(&p, 1, ms) > 0;
 }
 
 static size_t piece_of(size_t left)

@@ -258,8 +258,9 @@ uint32_t collect_events(const struct collector *c)
 }
 
 /* Sampling starts without waiting for the snapshot, which takes long on a busy machine; samples are
- * pending until it is there. Running interpreters are announced before, so that their first samples
- * have their frames. */
+ * pending until it is there. The rings are read at the same time: they have space for few copies of
+ * stacks, and once a process is announced, its samples need none. Running interpreters are
+ * announced before, so that their first samples have their frames. */
 int collect_start(struct collector *c, struct err *err)
 {
 	if (c->opts.sampler.target == TARGET_ALL)
@@ -269,7 +270,7 @@ int collect_start(struct collector *c, struct err *err)
 	int rc = sampler_start(c->sampler, err);
 	if (rc)
 		return rc;
-	resolve_snapshot(c->resolver);
+	resolve_snapshot(c->resolver, collector_read_early, c);
 	collect_gpu_start(&c->gpu);
 	resolve_sync(c->resolver);
 	return 0;

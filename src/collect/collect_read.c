@@ -20,6 +20,9 @@ enum {
  * with the samples. */
 enum { LOOK_FIRST_NS = 2000000, LOOK_LAST_NS = 60000000, LOOK_GROWS = 3 };
 
+/* Half a ring has space for the copies of some 30 large stacks, at the default rate 0.3 s. */
+enum { EARLY_EVERY_NS = 20000000 };
+
 /* How long, and how many bytes of, samples with stack copies wait for tables. */
 #define RAW_WAIT_NS 10000000000ull
 enum { RAW_WAIT_BYTES = 8 << 20 };
@@ -231,10 +234,24 @@ static void wait_for_tables(struct collector *c)
 	}
 }
 
+static const struct sampler_reader reader = { on_sample, on_stack,  on_raw,
+					      on_wait,   on_thread, on_gpu };
+
+/* An error is met again by the next reading. */
+void collector_read_early(void *ctx)
+{
+	struct collector *c = ctx;
+
+	if (clock_mono_ns() < c->next_early_ns)
+		return;
+	read_side(c);
+	sampler_read(c->sampler, &reader, c);
+	resolve_sync(c->resolver);
+	c->next_early_ns = clock_mono_ns() + EARLY_EVERY_NS;
+}
+
 int collector_read(struct collector *c, bool everything, struct err *err)
 {
-	static const struct sampler_reader reader = { on_sample, on_stack,  on_raw,
-						      on_wait,   on_thread, on_gpu };
 	static const struct order_ops ops = { take_sample, take_side };
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 

@@ -30,7 +30,8 @@ struct collector {
 	uint64_t waits_since_ns;    /* … this */
 	int epoll_fd;
 	int64_t side_pause_ns;
-	uint64_t started_ns, stopped_ns, next_read_ns, next_cpus_ns, next_pause_ns;
+	uint64_t started_ns, stopped_ns, next_read_ns, next_early_ns, next_cpus_ns;
+	uint64_t next_pause_ns;
 	uint64_t look_ns, look_wait_ns; /* next look at what a new program maps; 0: none */
 	uint64_t reported_ns; /* when thread times were last requested; 0: they were not */
 	uint64_t cut_ns;      /* up to when the last cut reported pending waits */
@@ -60,6 +61,10 @@ void collector_charge_wake(struct collector *c);
 /* Empties all rings, then hands out what is older than the moment before that (or everything, at
  * the end). */
 int collector_read(struct collector *c, bool everything, struct err *err);
+
+/* Empties all rings, some times a second, without handing anything out: before all processes are
+ * known. ctx: the collector. */
+void collector_read_early(void *ctx);
 
 /* Makes the kernel send the times of all threads and the pending waits. */
 int collector_report(struct collector *c, bool is_last, struct err *err);

@@ -106,7 +106,7 @@ static inline bool setup_with(struct sampler_opts asked)
 								    .sched_wait = TYPE_NONE,
 								    .wall = TYPE_NONE,
 								    .period_ns = 10101010 } });
-	resolve_snapshot(resolver);
+	resolve_snapshot(resolver, NULL, NULL);
 	next_hash = 1;
 	temp_dir(dir);
 	return true;

@@ -291,15 +291,28 @@ static uint64_t identity_of(int fd)
 			hash_mix(st.st_mtim.tv_sec, st.st_mtim.tv_nsec));
 }
 
-static bool is_known(const struct gpu_probes *g, uint64_t identity)
+/* A file that does not fit into the share of one user may fit into that of another. */
+static uint64_t identity_for(uint64_t identity, uint32_t user)
+{
+	return hash_mix(identity, user);
+}
+
+static bool is_known(const struct gpu_probes *g, uint64_t identity, uint32_t user)
 {
 	for (size_t i = 0; i < g->files.n; i++)
 		if (g->files.v[i].identity == identity)
 			return true;
 	for (size_t i = 0; i < g->refused.n; i++)
-		if (g->refused.v[i] == identity)
+		if (g->refused.v[i] == identity || g->refused.v[i] == identity_for(identity, user))
 			return true;
 	return false;
+}
+
+/* Whether the user's share has n more rows. Root gets the rest of all rows. */
+static bool rows_fit(const struct gpu_probes *g, uint32_t user, size_t n)
+{
+	return !user || user_shares_fits(user, user_shares_used(&g->rows_of, user) + n - 1,
+					 g->n_rows + n - 1, GPU_MAX_ROWS);
 }
 
 /* Adds rows before the probes: a hit without a row is ignored. Returns how many there was space
@@ -310,8 +323,7 @@ static uint32_t put_rows(struct gpu_probes *g, const struct gpu_places *places, 
 	uint32_t n = 0, fd = bpf_map__fd(g->bpf->maps.gpu_rows);
 
 	*first_cookie = g->n_rows;
-	while (n < places->all.n && user_shares_fits(user, user_shares_used(&g->rows_of, user),
-						     g->n_rows, GPU_MAX_ROWS)) {
+	while (n < places->all.n && g->n_rows < GPU_MAX_ROWS) {
 		if (bpf_map_update_elem(fd, &g->n_rows, &places->all.v[n].row, BPF_ANY))
 			break;
 		user_shares_change(&g->rows_of, user, 0, 1);
@@ -387,7 +399,9 @@ static int probe_file(struct gpu_probes *g, const struct gpu_library *library, i
 	uint64_t begin_ns = clock_mono_ns();
 	int rc = find_places(g, library, fd, &places);
 
-	if (!rc && places.all.n)
+	if (!rc && places.all.n && !rows_fit(g, file->user, places.all.n))
+		rc = -E2BIG;
+	else if (!rc && places.all.n)
 		rc = is_loaded(g) ? ask(g, fd, library, &places, file) : -ENOTSUP;
 	gpu_places_done(&places);
 	g->stats.attach_ns += rc ? 0 : clock_mono_ns() - begin_ns;
@@ -399,7 +413,8 @@ static void refuse(struct gpu_probes *g, const struct probed_file *file, int rc)
 	note_problem(g, file->name, rc);
 	g->stats.refused_files++;
 	if (g->refused.n < GPU_MAX_FILES)
-		vec_push(&g->refused, file->identity);
+		vec_push(&g->refused,
+			 rc == -E2BIG ? identity_for(file->identity, file->user) : file->identity);
 }
 
 static bool has_room(const struct gpu_probes *g, uint32_t user)
@@ -417,11 +432,13 @@ void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd
 	uint64_t identity = library && !g->is_detached ? identity_of(fd) : 0;
 	struct probed_file file = { .identity = identity };
 
-	if (!identity || is_known(g, identity))
+	if (!identity)
 		return;
-	snprintf(file.name, sizeof file.name, "%s", path);
 	if (!pid || proc_owner(pid, &file.user))
 		file.user = 0;
+	if (is_known(g, identity, file.user))
+		return;
+	snprintf(file.name, sizeof file.name, "%s", path);
 	int rc = has_room(g, file.user) ? probe_file(g, library, fd, &file) : -E2BIG;
 	if (rc)
 		refuse(g, &file, rc);
@@ -453,7 +470,8 @@ static void take_done(struct gpu_probes *g, const struct probe_done *done)
 
 static void forget_files(struct gpu_probes *g)
 {
-	g->files.n = 0;
+	g->files.n = g->n_rows = 0;
+	user_shares_done(&g->rows_of);
 	g->stats.files = g->stats.probes = 0;
 }
 

@@ -103,7 +103,7 @@ static void end_missing(struct process_table *t, uint64_t now_ns)
 	}
 }
 
-void proc_scan_all(struct process_table *t, uint64_t now_ns)
+void proc_scan_all(struct process_table *t, uint64_t now_ns, void (*between)(void *ctx), void *ctx)
 {
 	DIR *dir = opendir("/proc");
 	uint32_t pid;
@@ -118,6 +118,8 @@ void proc_scan_all(struct process_table *t, uint64_t now_ns)
 			p = process_add(t, pid);
 		if (p)
 			proc_scan(t, p, now_ns);
+		if (between)
+			between(ctx);
 	}
 	closedir(dir);
 	end_missing(t, now_ns);

@@ -19,7 +19,7 @@ struct process_table;
 void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns);
 
 /* Reads every process of /proc; marks processes of the table that are no longer there as
- * ended. */
-void proc_scan_all(struct process_table *t, uint64_t now_ns);
+ * ended. Calls between, unless NULL, after each: it takes long, and must not change the table. */
+void proc_scan_all(struct process_table *t, uint64_t now_ns, void (*between)(void *ctx), void *ctx);
 
 #endif

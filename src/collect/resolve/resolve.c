@@ -193,11 +193,11 @@ void resolve_expect_interpreters(struct resolver *r)
 		proc_programs(expect_interpreter, r);
 }
 
-void resolve_snapshot(struct resolver *r)
+void resolve_snapshot(struct resolver *r, void (*between)(void *ctx), void *ctx)
 {
 	r->snapshot_ns = clock_mono_ns();
 	r->next_snapshot_ns = r->snapshot_ns + r->snapshot_wait_ns;
-	proc_scan_all(&r->processes, r->snapshot_ns);
+	proc_scan_all(&r->processes, r->snapshot_ns, between, ctx);
 	if (r->space && r->interpreted && space_has_all_processes(r->space))
 		expect_interpreters(r);
 }
@@ -216,7 +216,7 @@ static bool scan_after_losses(struct resolver *r)
 				      : 2 * r->snapshot_wait_ns;
 	if (r->snapshot_wait_ns > SNAPSHOT_LAST_NS)
 		r->snapshot_wait_ns = SNAPSHOT_LAST_NS;
-	resolve_snapshot(r);
+	resolve_snapshot(r, NULL, NULL);
 	uint64_t cost_ns = (proc_reader_clock_ns(r->links.reader) - begin_ns) * SCAN_SHARE;
 	r->next_snapshot_ns =
 		now_ns + (cost_ns > r->snapshot_wait_ns ? cost_ns : r->snapshot_wait_ns);
@@ -347,8 +347,10 @@ static void apply_fork(struct resolver *r, const struct side_record *rec)
 
 	if (rec->pid == rec->ppid)
 		return;
-	if (old)
+	if (old) {
 		jit_close(&r->jits, old, 0);
+		traced_forget(&r->traced, old);
+	}
 	struct process *p = process_fork(&r->processes, rec->ppid, rec->pid);
 	if (p)
 		p->begun_ns = rec->time_ns;

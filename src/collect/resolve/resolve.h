@@ -101,9 +101,9 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 			      const struct resolve_links *links);
 void resolver_free(struct resolver *r);
 
-/* Reads every process of /proc with its executable mappings as of now. Also used after lost
- * records. */
-void resolve_snapshot(struct resolver *r);
+/* Reads every process of /proc with its executable mappings as of now. Calls between after each
+ * process, unless NULL: it may read and announce samples, but not resolve them. */
+void resolve_snapshot(struct resolver *r, void (*between)(void *ctx), void *ctx);
 
 /* Announces programs that are interpreters by their names to the walker: for a recording of the
  * whole machine. */

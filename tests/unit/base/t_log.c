@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -198,5 +200,37 @@ START_TEST(full_pipes_delay_no_process)
 }
 END_TEST
 
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* A signal that ends the wait does not make space: without the limit this waits for ever. */
+START_TEST(signals_do_not_empty_full_pipes)
+{
+	const struct itimerval soon = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	int saved = dup(STDERR_FILENO), ends[2];
+	char text[512] = "";
+
+	ck_assert_int_eq(pipe(ends), 0);
+	size_t n = fill(ends[1]);
+	dup2(ends[1], STDERR_FILENO);
+	log_set_wait_ms(60000);
+	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = nothing }, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	log_info("lost");
+	setitimer(ITIMER_REAL, &never, NULL);
+	drain(ends[0], n);
+	log_info("last");
+	dup2(saved, STDERR_FILENO);
+	log_set_wait_ms(-1);
+	ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
+	ck_assert_ptr_nonnull(strstr(text, ": 1 messages were dropped: "));
+	close(ends[0]);
+	close(ends[1]);
+	close(saved);
+}
+END_TEST
+
 UNIT_MAIN("log", words_of_an_error, long_errors_are_cut_at_a_character, errors_and_hints, levels,
-	  megabytes_are_cut, clocks, full_pipes_delay_no_process)
+	  megabytes_are_cut, clocks, full_pipes_delay_no_process, signals_do_not_empty_full_pipes)

@@ -3,10 +3,15 @@
 #include "unit.h"
 
 #include "attach/prologue.h"
+#include "collect/gpu/gpu_probes.h"
+#include "collect/kernel/sampler_opts.h"
 #include "gpu/code/probes.h"
 #include "symbol/elf/elf_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int place(const char *bytes, size_t n)
@@ -101,18 +106,25 @@ START_TEST(insides)
 }
 END_TEST
 
-static void find(const char *name, uint32_t wanted, struct gpu_places *out)
+static int open_double(const char *name)
 {
 	const char *build = getenv("BUILD");
 	char path[256];
-	struct elf_file f;
 	int fd;
 
 	snprintf(path, sizeof path, "%s/doubles/%s", build ? build : "build", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+static void find(const char *name, uint32_t wanted, struct gpu_places *out)
+{
+	struct elf_file f;
+	int fd = open_double(name);
+
 	ck_assert_int_eq(elf_file_open(&f, fd, NULL), 0);
-	ck_assert_int_eq(gpu_places_find(&f, gpu_library_of(path), wanted, out, NULL), 0);
+	ck_assert_int_eq(gpu_places_find(&f, gpu_library_of(name), wanted, out, NULL), 0);
 	elf_file_close(&f);
 	close(fd);
 }
@@ -146,4 +158,87 @@ START_TEST(in_files)
 }
 END_TEST
 
-UNIT_MAIN("gpu_probes", entries, refused, names, insides, in_files)
+/* A process of another user, until its pipe is closed. */
+static pid_t start_of_other_user(int *end)
+{
+	int ready[2], stay[2];
+	char c;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	ck_assert_int_eq(pipe(stay), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(stay[1]);
+		if (setgid(65534) || setuid(65534) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		_exit(read(stay[0], &c, 1) != 0);
+	}
+	close(ready[1]);
+	close(stay[0]);
+	ck_assert_int_eq(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	*end = stay[1];
+	return child;
+}
+
+static int new_file(void)
+{
+	int fd = memfd_create("libcuda.so.1", MFD_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+/* A file like the library, but another one. */
+static int new_library(void)
+{
+	int from = open_double("libcuda.so.1"), to = new_file();
+
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	close(from);
+	return to;
+}
+
+static uint64_t n_refused(struct gpu_probes *g)
+{
+	struct gpu_probes_stats stats;
+
+	gpu_probes_get_stats(g, &stats);
+	return stats.refused_files;
+}
+
+/* A user with a full share maps a library of others first: it is tried again for them. */
+START_TEST(a_full_share_refuses_no_files_of_others)
+{
+	if (getuid())
+		return;
+	struct gpu_probes *g = gpu_probes_new(NULL, &(struct sampler_opts){ 0 }, NULL);
+	int end;
+	pid_t other = start_of_other_user(&end);
+
+	for (size_t i = 0; i <= GPU_MAX_FILES / 2; i++) {
+		int fd = new_library();
+
+		ck_assert_uint_eq(n_refused(g), 0);
+
+		gpu_probes_add(g, other, "libcuda.so.1", fd);
+		close(fd);
+	}
+	ck_assert_uint_eq(n_refused(g), 1);
+	int fd = new_file();
+	gpu_probes_add(g, other, "libcuda.so.1", fd);
+	ck_assert_uint_eq(n_refused(g), 2);
+	gpu_probes_add(g, other, "libcuda.so.1", fd); /* not again for the same user */
+	ck_assert_uint_eq(n_refused(g), 2);
+	gpu_probes_add(g, getpid(), "libcuda.so.1", fd); /* refused: not an ELF file */
+	ck_assert_uint_eq(n_refused(g), 3);
+	close(fd);
+	close(end);
+	waitpid(other, NULL, 0);
+	gpu_probes_free(g);
+}
+END_TEST
+
+UNIT_MAIN("gpu_probes", entries, refused, names, insides, in_files,
+	  a_full_share_refuses_no_files_of_others)

@@ -530,14 +530,20 @@ START_TEST(threads_outlive_the_leader)
 }
 END_TEST
 
+static void count_one(void *ctx)
+{
+	++*(uint32_t *)ctx;
+}
+
 /* A scan of all of /proc: our parent is found with its name and mappings, kernel threads have none, ended processes are marked. */
 START_TEST(scan)
 {
 	struct proc_stat st;
+	uint32_t n = 0;
 
 	setup();
 	add(INT32_MAX, "gone");
-	proc_scan_all(&table, 5 * S);
+	proc_scan_all(&table, 5 * S, count_one, &n);
 	struct process *p = process_find(&table, getppid());
 	ck_assert_ptr_nonnull(p);
 	ck_assert_int_eq(proc_stat_read(getppid(), &st), 0);
@@ -554,7 +560,8 @@ START_TEST(scan)
 		ended = process_next_ended(&table, 6 * S);
 	ck_assert_ptr_nonnull(ended);
 	uint64_t id = p->image->id;
-	proc_scan_all(&table, 7 * S);
+	ck_assert_uint_gt(n, 1);
+	proc_scan_all(&table, 7 * S, NULL, NULL);
 	ck_assert_uint_eq(p->image->id, id);
 	teardown();
 }
