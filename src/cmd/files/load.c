@@ -208,7 +208,7 @@ int load_profiles(const struct cmd_line *line, const struct load_opts *opts, str
 			all = one;
 			continue;
 		}
-		profile_merge(all, one);
+		profile_merge_file(all, one);
 		profile_free(one);
 	}
 	*out = all;
