@@ -125,6 +125,12 @@ uint32_t frame_intern(struct frame_table *t, const struct frame *f)
 	return frame_put(t, &normal, frame_hash(&normal));
 }
 
+bool frame_find(const struct frame_table *t, const struct frame *f, uint32_t *id)
+{
+	struct frame_key key = { t, frame_normal(f) };
+	return map_lookup(&t->frame_index, frame_hash(&key.f), frame_same, &key, id);
+}
+
 /* Each lookup has two cache misses: its slot and the frame in it. Prefetching overlaps them. */
 void frame_intern_all(struct frame_table *t, const struct frame *frames, uint32_t n, uint32_t *ids)
 {

@@ -116,6 +116,8 @@ void frame_table_done(struct frame_table *t);
  * first is retained unchanged. */
 uint32_t mapping_intern(struct frame_table *t, const struct mapping *m);
 uint32_t frame_intern(struct frame_table *t, const struct frame *f);
+/* Sets *id to the id of an equal frame. Returns false if it is missing. */
+bool frame_find(const struct frame_table *t, const struct frame *f, uint32_t *id);
 
 /* Does the same for n frames at the same time, at most FRAME_BATCH; faster than one by one. */
 enum { FRAME_BATCH = 64 };

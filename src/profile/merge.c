@@ -1,6 +1,7 @@
 /* Merges two profiles: adds each table of src to dst's, translating the ids of earlier tables. */
 #include "profile/profile.h"
 
+#include "profile/merge_files.h"
 #include "profile/sum.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@ struct merge {
 	struct profile *dst;
 	const struct profile *src;
 	uint32_t *string, *mapping, *frame, *function, *stack, *type, *set, *series, *link;
+	struct merge_files files;
 };
 
 static void merge_strings(struct merge *m)
@@ -42,8 +44,17 @@ static void merge_mappings(struct merge *m)
 		copy.name = m->string[copy.name];
 		copy.build_id_text = m->string[copy.build_id_text];
 		m->mapping[i] = mapping_intern(&m->dst->frames, &copy);
-		struct mapping *now = &m->dst->frames.mappings.v[m->mapping[i]];
-		now->name = better_path(m->dst, now->name, copy.name);
+	}
+}
+
+static void merge_paths(struct merge *m)
+{
+	const struct frame_table *from = &m->src->frames;
+	for (uint32_t i = 0; i < from->mappings.n; i++) {
+		const struct mapping copy = from->mappings.v[i];
+		uint32_t to = merge_files_whole(&m->files, i);
+		struct mapping *now = &m->dst->frames.mappings.v[to];
+		now->name = better_path(m->dst, now->name, m->string[copy.name]);
 		if (copy.flags & MAPPING_AS_GIVEN && !(now->flags & MAPPING_AS_GIVEN)) {
 			now->start = copy.start;
 			now->limit = copy.limit;
@@ -60,7 +71,7 @@ static void merge_frames(struct merge *m)
 	for (uint32_t i = 0; i < from->frames.n; i++) {
 		struct frame copy = from->frames.v[i];
 		if (copy.mapping != MAPPING_NONE) {
-			copy.mapping = m->mapping[copy.mapping];
+			copy.mapping = merge_files_mapping(&m->files, i);
 		} else {
 			copy.function = m->string[copy.function];
 			copy.file = m->string[copy.file];
@@ -131,7 +142,8 @@ static void merge_origins(struct merge *m)
 {
 	for (size_t i = 0; i < m->src->origins.all.n; i++) {
 		const struct origin *o = &m->src->origins.all.v[i];
-		origin_add(&m->dst->origins, m->mapping[o->mapping], m->string[o->name], o->frames);
+		origin_add(&m->dst->origins, merge_files_whole(&m->files, o->mapping),
+			   m->string[o->name], o->frames);
 	}
 }
 
@@ -379,15 +391,22 @@ static void merge_done(struct merge *m)
 	free(m->set);
 	free(m->series);
 	free(m->link);
+	merge_files_done(&m->files);
 }
 
-void profile_merge(struct profile *dst, const struct profile *src)
+static void merge(struct profile *dst, const struct profile *src, bool own_names)
 {
 	assert(dst != src);
 	struct merge m = { .dst = dst, .src = src };
 	int64_t shift_ns = clock_shift_ns(dst, src);
 	merge_strings(&m);
 	merge_mappings(&m);
+	m.files = (struct merge_files){
+		.dst = dst, .src = src, .string = m.string, .mapping = m.mapping
+	};
+	if (own_names)
+		merge_files_find(&m.files);
+	merge_paths(&m);
 	merge_frames(&m);
 	merge_functions(&m);
 	merge_names(&m);
@@ -401,4 +420,14 @@ void profile_merge(struct profile *dst, const struct profile *src)
 	merge_readings(&m, shift_ns);
 	merge_meta(&m, shift_ns);
 	merge_done(&m);
+}
+
+void profile_merge(struct profile *dst, const struct profile *src)
+{
+	merge(dst, src, false);
+}
+
+void profile_merge_file(struct profile *dst, const struct profile *src)
+{
+	merge(dst, src, true);
 }

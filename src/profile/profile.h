@@ -120,6 +120,11 @@ static inline const char *profile_str(const struct profile *p, uint32_t id)
  * summed losses, comments of both. Commutative up to the order of ids. */
 void profile_merge(struct profile *dst, const struct profile *src);
 
+/* Does the same for files that may be of other programs: if both have a name for the function at an
+ * address, but not the same, the frame of src stays separate, in a file without a build id. A frame
+ * that only one side has a name for gets it in both. */
+void profile_merge_file(struct profile *dst, const struct profile *src);
+
 /* Picks the type to show: by sample type ("samples", "alloc_space"), else by name ("cpu"); with
  * want = NULL the default type, else the first. Returns UINT32_MAX if none exists. */
 uint32_t profile_pick_type(const struct profile *p, const char *want);

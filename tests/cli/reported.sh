@@ -3,7 +3,7 @@
 # Situations that users of other profilers have reported: what a file says, and what is said of what it does not.
 . tests/cli/lib.sh
 given=tests/golden/reported
-folded() { "$cresset" -q convert "$1" -o - --to folded "${@:2}" 2>/dev/null | sort; }
+folded() { "$cresset" -q convert "$@" -o - --to folded 2>/dev/null | sort; }
 meta() { "$cresset" -q report --json "$2" 2>/dev/null | jq -c ".meta.$1"; }
 
 # --- slices that touch: one begins 1 ns before its neighbour ends
@@ -132,6 +132,36 @@ if [ -s "$tmp/pair.1.pb" ]; then
 	has "… unless they are not the same" "cpu: 501 ms" "$("$cresset" -q report "$tmp/pair.4.pb")"
 else
 	skip "CPU time in three units" "no protoc"
+fi
+
+# --- two files with one build id and the same code under other names
+program() { # NAME FUNCTION
+	protoc --encode=perftools.profiles.Profile --proto_path=tests/golden/pprof tests/golden/pprof/profile.proto 2>/dev/null <<-END
+		string_table: ["", "cpu", "nanoseconds", "/bin/$1", "1234567890abcdef1234567890abcdef12345678", "main", "$2"]
+		sample_type { type: 1 unit: 2 }
+		sample { location_id: [2, 1] value: 50 }
+		mapping { id: 1 memory_start: 4096 memory_limit: 8192 filename: 3 build_id: 4 }
+		location { id: 1 mapping_id: 1 address: 4352 line { function_id: 1 } }
+		location { id: 2 mapping_id: 1 address: 4608 ${2:+line { function_id: 2 \}} }
+		function { id: 1 name: 5 }
+		function { id: 2 name: 6 }
+	END
+}
+program one secret_hot >"$tmp/one.pb"
+program two asm_entry >"$tmp/two.pb"
+program bare "" >"$tmp/bare.pb"
+if [ -s "$tmp/one.pb" ]; then
+	for ending in pb.gz otlp cresset; do
+		for name in one two bare; do "$cresset" -q convert "$tmp/$name.pb" -o "$tmp/$name.$ending"; done
+		ends "two files of one build id in .$ending" 0 report "$tmp/one.$ending" "$tmp/two.$ending"
+		has "… are reported" "files with the build id of another file: identified by path only" "$out"
+		is "… have their own names" "$(folded "$tmp/one.$ending" "$tmp/two.$ending" | xargs)" "main;asm_entry 50 main;secret_hot 50"
+		"$cresset" -q convert "$tmp/two.$ending" "$tmp/one.$ending" -o "$tmp/both.$ending" 2>/dev/null
+		is "… converted" "$(folded "$tmp/both.$ending" | xargs)" "main;asm_entry 50 main;secret_hot 50"
+		is "… a copy without names has the names of the full one" "$(folded "$tmp/bare.$ending" "$tmp/one.$ending" | xargs)" "main;secret_hot 100"
+	done
+else
+	skip "two files of one build id" "no protoc"
 fi
 
 # --- a difference in a store

@@ -97,6 +97,13 @@ if command -v perf >/dev/null; then
 	"$cresset" -q convert "$tmp/deleted.data" -o "$tmp/deleted.folded" 2>/dev/null
 	is "perf.data: deleted: no names of the new file" "$(functions <"$tmp/deleted.folded")" ""
 	holds "… addresses in the old one" grep -q 'app (deleted)+0x' "$tmp/deleted.folded"
+	gcc -O1 -Wl,--build-id=none -o "$tmp/written" "$given/replaced-binary-old.c"
+	perf record -q -F 499 -g -o "$tmp/written.data" -- "$tmp/written" 1 >/dev/null 2>&1
+	gcc -O1 -Wl,--build-id=none -o "$tmp/again" "$given/replaced-binary-new.c"
+	cat "$tmp/again" >"$tmp/written"
+	"$cresset" -q convert "$tmp/written.data" -o "$tmp/written.folded" 2>/dev/null
+	is "perf.data: written again: no names of the new content" "$(functions <"$tmp/written.folded")" ""
+	holds "… addresses in the old one" grep -q 'written (deleted)+0x' "$tmp/written.folded"
 else
 	skip "perf.data of a replaced file" "there is no perf"
 fi

@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 /* --- one file --- */
@@ -64,6 +66,14 @@ static void say_stacks(const char *path, const struct local_stacks *l)
 	}
 }
 
+static int64_t written_ns(const char *path)
+{
+	struct stat st;
+	if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	return st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
+}
+
 int load_file(const char *path, const struct format *as, struct profile *p, struct err *err)
 {
 	struct local_code code = { 0 };
@@ -76,6 +86,8 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 				    .code_name = local_code_name,
 				    .ctx = &code,
 				    .is_replaced = local_file_is_replaced,
+				    .is_newer = local_file_is_newer,
+				    .written_ns = written_ns(path),
 				    .walk_stack = local_stacks_walk,
 				    .stacks = &stacks,
 				    .file_offset = local_offset,
@@ -208,7 +220,7 @@ int load_profiles(const struct cmd_line *line, const struct load_opts *opts, str
 			all = one;
 			continue;
 		}
-		profile_merge(all, one);
+		profile_merge_file(all, one);
 		profile_free(one);
 	}
 	*out = all;

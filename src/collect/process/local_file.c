@@ -41,6 +41,14 @@ bool local_file_is_replaced(const char *path, uint32_t dev_major, uint32_t dev_m
 	return !same;
 }
 
+bool local_file_is_newer(const char *path, int64_t than_ns)
+{
+	struct stat st;
+
+	return *path == '/' && stat(path, &st) == 0 &&
+	       st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec > than_ns;
+}
+
 static bool is_same(const struct local_file *f, int fd)
 {
 	uint8_t id[BUILD_ID_MAX];

@@ -24,6 +24,9 @@ struct local_file {
 bool local_file_is_replaced(const char *path, uint32_t dev_major, uint32_t dev_minor,
 			    uint64_t inode, uint64_t generation);
 
+/* Whether the content of the file at a path was changed after this Unix time. */
+bool local_file_is_newer(const char *path, int64_t than_ns);
+
 /* Opens it for reading. home: where .debug may be; NULL: not searched. -ESTALE: it is another file;
  * else -errno. */
 int local_file_open(const struct local_file *f, const char *home);

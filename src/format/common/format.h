@@ -83,6 +83,9 @@ struct format_here {
 	 * (0: unknown) are the recorded ones. NULL: not known. */
 	bool (*is_replaced)(const char *path, uint32_t dev_major, uint32_t dev_minor,
 			    uint64_t inode, uint64_t generation);
+	/* Whether the content of a file at a path is newer than this. NULL: not known. */
+	bool (*is_newer)(const char *path, int64_t than_ns);
+	int64_t written_ns; /* when the input file was written; 0: unknown */
 	/* Unwinds a stack using the files it ran in. NULL: no stack is unwound. */
 	struct user_walk (*walk_stack)(void *stacks, const struct user_stack *s);
 	void *stacks;

@@ -122,6 +122,21 @@ static bool is_replaced(struct pd_frames *f, const struct pd_mapped *m)
 	return is;
 }
 
+/* Whether the file was written again after the recording. Only needed without a build id. */
+static bool is_changed(struct pd_frames *f, const struct pd_mapped *m)
+{
+	if (!m->inode || !is_of_this_host(f) || !f->here->written_ns || !f->here->is_newer)
+		return false;
+	uint64_t key = hash_mix(m->identity, 1);
+	const uint32_t *known = map_get(&f->replaced, key);
+	if (known)
+		return *known;
+	const char *path = arena_dup(&f->paths, m->name, m->name_len);
+	bool is = f->here->is_newer(path, f->here->written_ns);
+	map_put(&f->replaced, key, is);
+	return is;
+}
+
 static void object_take_build_id(struct pd_frames *f, struct pd_object *o,
 				 const struct pd_mapped *m, bool is_deleted)
 {
@@ -149,6 +164,7 @@ uint32_t pd_object_of_file(struct pd_frames *f, const struct pd_mapped *m)
 	struct buf name = { 0 };
 	len -= is_marked ? end : 0;
 	object_take_build_id(f, &o, m, is_deleted);
+	is_deleted |= !o.build_id_len && is_changed(f, m);
 	if (!o.build_id_len && is_code(m->name, len)) {
 		o.kind = PD_CODE;
 		o.identity = 0;

@@ -573,6 +573,6 @@ int pprof_write_diff(struct profile *newer, struct profile *older, struct out *o
 	label_series(older, &base);
 	for (size_t i = 0; i < older->samples.n; i++)
 		older->samples.value[i] = sum_sub(0, older->samples.value[i]);
-	profile_merge(newer, older);
+	profile_merge_file(newer, older);
 	return pprof_write(newer, &(struct format_write_opts){ 0 }, out, err);
 }

@@ -272,6 +272,39 @@ START_TEST(replaced_files_have_no_names)
 }
 END_TEST
 
+static bool is_newer(const char *path, int64_t than_ns)
+{
+	return strcmp(path, "/lib/a.so") == 0 && than_ns < 100;
+}
+
+/* Writing a file again does not change its inode. A build id shows the right content. */
+START_TEST(files_written_after_the_recording_have_no_names)
+{
+	for (int i = 0; i < 3; i++) {
+		struct format_here here = { .host = "db7",
+					    .is_newer = is_newer,
+					    .written_ns = i < 2 ? 99 + i : 0 };
+		struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
+		pdf_mmap2(&f, 10, 0x1000, 0x1000, 0, "/lib/a.so", NULL, 1, 0);
+		pdf_mmap2(&f, 11, 0x1000, 0x1000, 0, "/lib/a.so", build_id, 0, 0);
+		put_at(&f, 10, 10, 5, 0x1010);
+		put_at(&f, 11, 11, 6, 0x1010);
+		struct buf file = pdf_file(&f, &clock_event, 1);
+		struct input *in;
+		struct profile *p = profile_new();
+		ck_assert_int_eq(input_open_memory(file.data, file.len, &in, NULL), 0);
+		ck_assert_int_eq(perf_data_read_here(in, profile_sink(p), &here, NULL), 0);
+		ck_assert_str_eq(stack_text(p, 0),
+				 i ? "/lib/a.so+0x10" : "/lib/a.so (deleted)+0x10");
+		ck_assert_str_eq(stack_text(p, 1), "/lib/a.so+0x10");
+		input_close(in);
+		profile_free(p);
+		buf_done(&file);
+		buf_done(&f.data);
+	}
+}
+END_TEST
+
 /* Only for recordings of this machine. */
 START_TEST(generated_code_is_requested)
 {
@@ -364,5 +397,6 @@ END_TEST
 UNIT_MAIN("perf_data", every_record_has_its_meaning, byte_order_and_way_change_nothing,
 	  compressed_records_are_the_same, a_killed_recording_is_read, cut_anywhere,
 	  any_byte_changed, losses_and_passed_over_data, build_ids_of_the_table,
-	  replaced_files_have_no_names, generated_code_is_requested, headers_that_cannot_be,
-	  damage_in_the_middle, other_files_are_left_alone)
+	  replaced_files_have_no_names, files_written_after_the_recording_have_no_names,
+	  generated_code_is_requested, headers_that_cannot_be, damage_in_the_middle,
+	  other_files_are_left_alone)
