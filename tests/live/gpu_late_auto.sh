@@ -194,11 +194,11 @@ end_of other
 refused() { # STATUS WORDS OPTION…
 	"$cresset" up --data "$tmp/none" "${@:3}" 2>"$tmp/err"
 	is "${*:3}: its status" $? "$1"
-	holds "… $2" grep -q "$2" "$tmp/err"
+	holds "… $2" grep -qF -- "$2" "$tmp/err"
 }
 refused 2 "selector, column 1: it is empty" --gpu-attach ''
 refused 2 "a value in quotes is missing" --gpu-attach 'comm=x'
-refused 2 "nothing is expected here" --gpu-attach '{}}'
+refused 2 "unexpected text" --gpu-attach '{}}'
 refused 2 "only labels and the name of a type are allowed" --gpu-attach 'pid="1"'
 refused 2 "select programs by labels" --gpu-attach 'gpu-time{comm="x"}'
 refused 2 "GPU time, which --gpu=off does not record" --gpu-attach '{}' --gpu=off

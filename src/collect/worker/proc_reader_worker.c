@@ -125,7 +125,7 @@ static int give_file(struct asked *a, int fd, const struct stat *st)
 	answer->mtime_ns = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
 	answer->mode = st->st_mode;
 	answer->uid = st->st_uid;
-	return device_is_far(getpid(), major(st->st_dev), minor(st->st_dev)) ? -EXDEV : 0;
+	return device_is_far(a->ask->pid, major(st->st_dev), minor(st->st_dev)) ? -EXDEV : 0;
 }
 
 static int open_mapping(struct asked *a)

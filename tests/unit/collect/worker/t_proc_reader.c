@@ -5,14 +5,17 @@
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_owner.h"
 #include "collect/worker/helper.h"
+#include "shell.h"
 #include "unit.h"
 #include "workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -378,7 +381,78 @@ START_TEST(the_creator_of_a_namespace_owns_it)
 }
 END_TEST
 
-UNIT_MAIN("proc_reader", text_of_mappings_is_bounded, a_user_has_a_share_of_the_worker,
-	  memory_mappings_and_files_are_read, a_large_piece_is_read_whole,
-	  a_worker_that_dies_is_replaced_within_the_request, a_worker_that_sleeps_is_abandoned,
-	  a_process_that_hangs_its_readers_is_left_alone, the_creator_of_a_namespace_owns_it)
+struct hidden_file {
+	uint64_t start, ino;
+	dev_t dev;
+};
+
+/* Maps a file of a file system in memory that only this process has mounted. */
+static bool map_hidden_file(const char *dir, struct hidden_file *out)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/file", dir);
+	if (syscall(SYS_unshare, CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", dir, "tmpfs", 0, NULL))
+		return false;
+	int fd = open(path, O_RDWR | O_CREAT, 0700);
+	void *at = ftruncate(fd, 4096)
+			   ? MAP_FAILED
+			   : mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED || fstat(fd, &st))
+		return false;
+	*out = (struct hidden_file){ (uintptr_t)at, st.st_ino, st.st_dev };
+	return true;
+}
+
+/* As a container has them. */
+START_TEST(files_of_private_mounts_are_opened)
+{
+	struct hidden_file file;
+	struct stat st;
+	char dir[32];
+	int ready[2];
+
+	begin();
+	temp_dir(dir);
+	ck_assert_int_eq(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (!map_hidden_file(dir, &file) ||
+		    write(ready[1], &file, sizeof file) != sizeof file)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	ssize_t n = read(ready[0], &file, sizeof file);
+	close(ready[0]);
+	if (n == sizeof file) {
+		const struct mapped_file f = { .pid = (uint32_t)pid,
+					       .start = file.start,
+					       .end = file.start + 4096,
+					       .path = "/file",
+					       .maj = major(file.dev),
+					       .min = minor(file.dev),
+					       .ino = file.ino };
+		int fd = proc_reader_open(reader, &f, &st);
+
+		ck_assert_int_ge(fd, 0);
+		ck_assert_uint_eq(st.st_dev, file.dev);
+		close(fd);
+	}
+	end_child(pid);
+	rmdir(dir);
+	end();
+	if (n != sizeof file)
+		T_SKIP("no right to mount file systems");
+}
+END_TEST
+
+UNIT_MAIN("proc_reader", files_of_private_mounts_are_opened, text_of_mappings_is_bounded,
+	  a_user_has_a_share_of_the_worker, memory_mappings_and_files_are_read,
+	  a_large_piece_is_read_whole, a_worker_that_dies_is_replaced_within_the_request,
+	  a_worker_that_sleeps_is_abandoned, a_process_that_hangs_its_readers_is_left_alone,
+	  the_creator_of_a_namespace_owns_it)
