@@ -179,7 +179,7 @@ run_idle() { # IDLE-CPUS NAME…: as run cli
 		run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
 		loader.exec_module(run)
 		idle = float(sys.argv.pop(1))
-		run.Idle.since_last = lambda _: idle
+		run.Slots.idle = lambda _: idle
 		sys.exit(run.main())
 	END
 	) >"$tmp/out" 2>"$tmp/err"
