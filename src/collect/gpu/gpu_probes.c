@@ -30,8 +30,13 @@ enum { WINDOWS_PER_SECOND = 10 }; /* GPU_WINDOW_NS */
 /* If a probe is not placed after this time, that is a problem. */
 #define LATE_NS 3000000000ull
 
+/* Two names of a file: one is enough to recognize it. */
+struct file_ids {
+	uint64_t place;   /* device and inode; 0: not a file */
+	uint64_t content; /* seen on another device, by a container */
+};
 struct probed_file {
-	uint64_t identity;
+	struct file_ids ids;
 	uint32_t serial; /* of the request to place its probes; 0: it was answered, or has none */
 	uint32_t n_probes, user; /* user: of the first process */
 	char name[64];
@@ -50,7 +55,7 @@ struct gpu_probes {
 	uint32_t n_rows;
 	struct user_shares rows_of;
 	VEC(struct probed_file) files;
-	VEC(uint64_t) refused; /* identities of files that are not tried again */
+	VEC(uint64_t) refused; /* contents of files that are not tried again */
 	struct gpu_probes_stats stats;
 };
 
@@ -279,16 +284,19 @@ bool gpu_probes_want(const char *path)
 	return gpu_library_of(path) != NULL;
 }
 
-/* Containers see the files of a layer on different devices, with the same inode. On a private
- * file system, other users can choose all of these but the owner. */
-static uint64_t identity_of(int fd)
+/* Containers see the files of a layer on different devices, with the same inode, and maybe with
+ * another owner. On a private file system other users can choose all but the last time, which the
+ * kernel sets. */
+static struct file_ids ids_of(int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	return hash_mix(hash_mix(hash_mix(st.st_ino, st.st_size), st.st_uid),
-			hash_mix(st.st_mtim.tv_sec, st.st_mtim.tv_nsec));
+		return (struct file_ids){ 0 };
+	uint64_t times = hash_mix(hash_mix(st.st_mtim.tv_sec, st.st_mtim.tv_nsec),
+				  hash_mix(st.st_ctim.tv_sec, st.st_ctim.tv_nsec));
+	return (struct file_ids){ hash_mix(st.st_dev, st.st_ino),
+				  hash_mix(hash_mix(st.st_ino, st.st_size), times) };
 }
 
 /* A file that does not fit into the share of one user may fit into that of another. */
@@ -297,13 +305,17 @@ static uint64_t identity_for(uint64_t identity, uint32_t user)
 	return hash_mix(identity, user);
 }
 
-static bool is_known(const struct gpu_probes *g, uint64_t identity, uint32_t user)
+static bool is_known(const struct gpu_probes *g, const struct file_ids *ids, uint32_t user)
 {
-	for (size_t i = 0; i < g->files.n; i++)
-		if (g->files.v[i].identity == identity)
+	for (size_t i = 0; i < g->files.n; i++) {
+		const struct file_ids *other = &g->files.v[i].ids;
+
+		if (other->place == ids->place || other->content == ids->content)
 			return true;
+	}
 	for (size_t i = 0; i < g->refused.n; i++)
-		if (g->refused.v[i] == identity || g->refused.v[i] == identity_for(identity, user))
+		if (g->refused.v[i] == ids->content ||
+		    g->refused.v[i] == identity_for(ids->content, user))
 			return true;
 	return false;
 }
@@ -413,8 +425,8 @@ static void refuse(struct gpu_probes *g, const struct probed_file *file, int rc)
 	note_problem(g, file->name, rc);
 	g->stats.refused_files++;
 	if (g->refused.n < GPU_MAX_FILES)
-		vec_push(&g->refused,
-			 rc == -E2BIG ? identity_for(file->identity, file->user) : file->identity);
+		vec_push(&g->refused, rc == -E2BIG ? identity_for(file->ids.content, file->user)
+						   : file->ids.content);
 }
 
 static bool has_room(const struct gpu_probes *g, uint32_t user)
@@ -429,14 +441,15 @@ static bool has_room(const struct gpu_probes *g, uint32_t user)
 void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
 {
 	const struct gpu_library *library = gpu_library_of(path);
-	uint64_t identity = library && !g->is_detached ? identity_of(fd) : 0;
-	struct probed_file file = { .identity = identity };
+	struct probed_file file = { 0 };
 
-	if (!identity)
+	if (library && !g->is_detached)
+		file.ids = ids_of(fd);
+	if (!file.ids.place)
 		return;
 	if (!pid || proc_owner(pid, &file.user))
 		file.user = 0;
-	if (is_known(g, identity, file.user))
+	if (is_known(g, &file.ids, file.user))
 		return;
 	snprintf(file.name, sizeof file.name, "%s", path);
 	int rc = has_room(g, file.user) ? probe_file(g, library, fd, &file) : -E2BIG;
