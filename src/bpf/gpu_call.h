@@ -270,10 +270,12 @@ static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 		return 0;
 	ev->sample.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
 	take_gpu_stack(ctx, s, at_return, ev->sample.tgid, ev->sample.time_ns);
-	s->out_wait.sample = ev->sample;
-	s->out_wait.wait = *(const struct wait_info *)&ev->gpu;
-	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS))
-		return 0;
+	if (s->head.walk_end == WALK_NOT_LOADED) {
+		s->out_wait.sample = ev->sample;
+		s->out_wait.wait = *(const struct wait_info *)&ev->gpu;
+		if (sample_raw(s, FROM_OTHERS))
+			return 0;
+	}
 	ev->sample.kind = EVENT_GPU;
 	n = hash_stack(s, WALK_MAX_KERNEL);
 	ev->sample.stack_hash = n ? s->head.stack_hash : 0;
