@@ -50,8 +50,7 @@ OLD(FIRST, int, pthread_mutex_trylock, (pthread_mutex_t * mutex), mutex)
 OLD(FIRST, int, pthread_mutexattr_init, (pthread_mutexattr_t * attr), attr)
 OLD(FIRST, int, pthread_mutexattr_settype, (pthread_mutexattr_t * attr, int kind), attr, kind)
 OLD(FIRST, int, pthread_mutexattr_destroy, (pthread_mutexattr_t * attr), attr)
-OLD(SETCLOCK, int, pthread_timedjoin_np,
-    (pthread_t thread, void **result, const struct timespec *until), thread, result, until)
+OLD(SETCLOCK, int, pthread_tryjoin_np, (pthread_t thread, void **result), thread, result)
 OLD(SETCLOCK, int, pthread_condattr_setclock, (pthread_condattr_t * attr, clockid_t clock), attr,
     clock)
 OLD(FIRST, void *, dlopen, (const char *file, int mode), file, mode)

@@ -2,6 +2,8 @@
 #ifndef CRESSET_BASE_THREAD_H
 #define CRESSET_BASE_THREAD_H
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,20 +22,22 @@ static inline int thread_start(pthread_t *thread, void *(*run)(void *), void *ct
 	return rc;
 }
 
-/* Joins the thread if it ends within that time. Otherwise it is detached, and all it uses must
- * stay: a file system or another process makes it wait, maybe for ever. */
+/* Joins the thread if it ends within that time, whatever the wall clock does. Otherwise it is
+ * detached, and all it uses must stay: a file system or another process makes it wait, maybe for
+ * ever. */
 static inline bool thread_join_within(pthread_t thread, uint64_t ns)
 {
-	struct timespec until;
+	static const struct timespec pause = { .tv_nsec = 1000000 };
+	uint64_t end_ns = clock_mono_ns() + ns;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / 1000000000);
-	until.tv_nsec = (long)(ns % 1000000000);
-	if (pthread_timedjoin_np(thread, NULL, &until) == 0)
-		return true;
-	pthread_detach(thread);
-	return false;
+	while (pthread_tryjoin_np(thread, NULL)) {
+		if (clock_mono_ns() >= end_ns) {
+			pthread_detach(thread);
+			return false;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return true;
 }
 
 #endif
