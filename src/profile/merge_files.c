@@ -20,27 +20,29 @@ static bool same_function(const struct merge_files *f, const struct line *ours,
 	return x->name == f->string[y->name] || (x->linkage && x->linkage == f->string[y->linkage]);
 }
 
+enum verdict { UNKNOWN, SAME, DIFFERENT };
+
 /* If only one side has inlined functions, the functions around them are compared. */
-static bool names_differ(const struct merge_files *f, uint32_t ours, uint32_t theirs)
+static enum verdict compare_names(const struct merge_files *f, uint32_t ours, uint32_t theirs)
 {
 	const struct line *x, *y;
 	uint32_t n = names_get(&f->dst->names, ours, &x);
 	uint32_t m = names_get(&f->src->names, theirs, &y);
 	if (!n || !m)
-		return false;
+		return UNKNOWN;
 	for (uint32_t i = 1; i <= (n == m ? n : 1); i++)
 		if (!same_function(f, &x[n - i], &y[m - i]))
-			return true;
-	return false;
+			return DIFFERENT;
+	return SAME;
 }
 
-/* Whether dst calls the function of a frame of src differently. */
-static bool frame_differs(const struct merge_files *f, uint32_t frame, uint32_t mapping)
+/* Compares the function of a frame of src with the one that dst has at its address. */
+static enum verdict compare_frame(const struct merge_files *f, uint32_t frame, uint32_t mapping)
 {
 	struct frame copy = f->src->frames.frames.v[frame];
 	uint32_t ours;
 	copy.mapping = mapping;
-	return frame_find(&f->dst->frames, &copy, &ours) && names_differ(f, ours, frame);
+	return frame_find(&f->dst->frames, &copy, &ours) ? compare_names(f, ours, frame) : UNKNOWN;
 }
 
 static bool has_only_dynsym(const struct profile *p, uint32_t mapping)
@@ -84,28 +86,34 @@ static bool file_differs(const struct merge_files *f, uint32_t of, uint32_t mapp
 {
 	const struct frame_table *t = &f->src->frames;
 	for (uint32_t i = 0; i < t->frames.n; i++)
-		if (t->frames.v[i].mapping == of && frame_differs(f, i, mapping))
+		if (t->frames.v[i].mapping == of && compare_frame(f, i, mapping) == DIFFERENT)
 			return true;
 	return false;
 }
 
 /* Not a kernel: after another boot its functions are at other addresses. */
-static void count_file(struct merge_files *f, uint32_t of, uint32_t frame)
+static void count_file(struct merge_files *f, uint32_t of)
 {
-	bool is_kernel = f->src->frames.frames.v[frame].kind == FRAME_KERNEL;
 	const struct mapping *m = &f->src->frames.mappings.v[of];
-	if ((m->build_id_len || m->build_id_text) && !f->file[of].partly && !is_kernel)
+	if ((m->build_id_len || m->build_id_text) && !f->file[of].partly && !f->file[of].is_kernel)
 		f->dst->meta.loss[LOSS_BUILD_ID_SHARED]++;
 }
 
 /* Finds a file that is not one of src already, and has no other names. */
 static void add_file(struct merge_files *f, uint32_t of)
 {
-	uint32_t number = 1, other = other_file(f, of, number);
-	while (number < MERGE_MAX_FILES && (is_taken(f, other) || file_differs(f, of, other)))
+	struct merge_file *file = &f->file[of];
+	uint32_t number = 0, fresh, other;
+	do {
+		fresh = f->dst->frames.mappings.n;
 		other = other_file(f, of, ++number);
-	f->file[of].other = other;
-	f->file[of].partly = has_only_dynsym(f->src, of) || has_only_dynsym(f->dst, f->mapping[of]);
+	} while (other < fresh && number < MERGE_MAX_FILES &&
+		 (is_taken(f, other) || file_differs(f, of, other)));
+	file->other = other;
+	file->partly = 2 * file->differ < file->compared || has_only_dynsym(f->src, of) ||
+		       has_only_dynsym(f->dst, f->mapping[of]);
+	if (other >= fresh)
+		count_file(f, of);
 }
 
 void merge_files_find(struct merge_files *f)
@@ -116,14 +124,16 @@ void merge_files_find(struct merge_files *f)
 		f->file[i] = (struct merge_file){ .other = MAPPING_NONE };
 	for (uint32_t i = 0; i < t->frames.n; i++) {
 		uint32_t of = t->frames.v[i].mapping;
-		if (of == MAPPING_NONE || f->file[of].other != MAPPING_NONE ||
-		    !frame_differs(f, i, f->mapping[of]))
+		if (of == MAPPING_NONE)
 			continue;
-		uint32_t fresh = f->dst->frames.mappings.n;
-		add_file(f, of);
-		if (f->file[of].other >= fresh)
-			count_file(f, of, i);
+		enum verdict is = compare_frame(f, i, f->mapping[of]);
+		f->file[of].compared += is != UNKNOWN;
+		f->file[of].differ += is == DIFFERENT;
+		f->file[of].is_kernel |= t->frames.v[i].kind == FRAME_KERNEL;
 	}
+	for (uint32_t i = 0; i < t->mappings.n; i++)
+		if (f->file[i].differ)
+			add_file(f, i);
 }
 
 void merge_files_done(struct merge_files *f)
@@ -141,7 +151,7 @@ uint32_t merge_files_whole(const struct merge_files *f, uint32_t mapping)
 uint32_t merge_files_mapping(const struct merge_files *f, uint32_t frame)
 {
 	uint32_t of = f->src->frames.frames.v[frame].mapping;
-	if (f->file && f->file[of].partly && frame_differs(f, frame, f->mapping[of]))
+	if (f->file && f->file[of].partly && compare_frame(f, frame, f->mapping[of]) == DIFFERENT)
 		return f->file[of].other;
 	return merge_files_whole(f, of);
 }

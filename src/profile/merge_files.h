@@ -1,11 +1,10 @@
 /* profile/merge_files.h: files of two profiles with one build id that are not one.
  *
  * A linker writes any build id that it is given, and other names of the same code leave the code
- * unchanged. So a file of src is another one if dst has another name for a function at one of its
- * addresses. It has no build id in dst, which identifies it by its path. The names of a file that
- * was stripped (only .dynsym) can differ from the names in its full copy. If either side has such
- * names, only frames that differ are of another file, so that the others have the names of the
- * full copy. */
+ * unchanged. So a file of src is another one if dst has other names for most of the functions that
+ * both have. It has no build id in dst, which identifies it by its path. If only a few names
+ * differ, or if a side was stripped (.dynsym has aliases of the names in the full table), only
+ * these frames are of another file. */
 #ifndef CRESSET_PROFILE_MERGE_FILES_H
 #define CRESSET_PROFILE_MERGE_FILES_H
 
@@ -19,9 +18,11 @@ struct merge_files {
 	const struct profile *src;
 	const uint32_t *string, *mapping; /* ids of src → ids of dst */
 	struct merge_file {
-		uint32_t other; /* mapping of dst; MAPPING_NONE: the file is the same */
-		bool partly;    /* only frames with other names are of it */
-	} * file;               /* by mapping of src; NULL: all are the same */
+		uint32_t other;            /* mapping of dst; MAPPING_NONE: the file is the same */
+		bool partly;               /* only frames with other names are of it */
+		bool is_kernel;            /* it has frames of a kernel */
+		uint32_t compared, differ; /* frames with names on both sides */
+	} * file;                          /* by mapping of src; NULL: all are the same */
 };
 
 /* Finds them, and adds their mappings to dst. */

@@ -114,6 +114,19 @@ START_TEST(only_aliases_of_a_stripped_library_stay_apart)
 }
 END_TEST
 
+/* So can names of debug information be. */
+START_TEST(only_aliases_of_a_library_stay_apart)
+{
+	struct profile *p =
+		FILE_OF("libc", 1, ".symtab", { 1, "malloc" }, { 2, "read" }, { 3, "x" });
+	join(p,
+	     FILE_OF("libc", 1, "debug file", { 1, "__libc_malloc" }, { 2, "read" }, { 3, "x" }));
+	ck_assert_str_eq(said(p), "libc*:malloc libc*:read libc*:x libc:__libc_malloc ");
+	ck_assert_uint_eq(p->meta.loss[LOSS_BUILD_ID_SHARED], 0);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(two_files_at_one_path_stay_apart)
 {
 	struct profile *p = FILE_OF("/srv/app", 0, NULL, { 1, "read" });
@@ -127,4 +140,5 @@ END_TEST
 
 UNIT_MAIN("merge_files", names_of_two_files_with_one_build_id_stay, each_file_is_found_again,
 	  merged_files_are_merged_again, a_stripped_copy_has_the_names_of_the_other,
-	  only_aliases_of_a_stripped_library_stay_apart, two_files_at_one_path_stay_apart)
+	  only_aliases_of_a_stripped_library_stay_apart, only_aliases_of_a_library_stay_apart,
+	  two_files_at_one_path_stay_apart)
