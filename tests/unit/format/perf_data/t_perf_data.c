@@ -242,32 +242,42 @@ static bool is_replaced(const char *path, uint32_t dev_major, uint32_t dev_minor
 	return inode == 1;
 }
 
+/* Reads a sample in one of two mappings of a file, and checks whether the first is shown as deleted.
+ * The second has an id, or else another inode. */
+static void check_two_mappings(const struct format_here *here, const char *id, bool is_deleted)
+{
+	struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
+	struct input *in;
+	struct profile *p = profile_new();
+
+	pdf_mmap2(&f, 10, 0x1000, 0x1000, 0, "/lib/a.so", NULL, 1, 0);
+	pdf_mmap2(&f, 11, 0x1000, 0x1000, 0, "/lib/a.so", id, id ? 0 : 2, 0);
+	put_at(&f, 10, 10, 5, 0x1010);
+	put_at(&f, 11, 11, 6, 0x1010);
+	struct buf file = pdf_file(&f, &clock_event, 1);
+	ck_assert_int_eq(input_open_memory(file.data, file.len, &in, NULL), 0);
+	ck_assert_int_eq(perf_data_read_here(in, profile_sink(p), here, NULL), 0);
+	ck_assert_str_eq(stack_text(p, 0),
+			 is_deleted ? "/lib/a.so (deleted)+0x10" : "/lib/a.so+0x10");
+	ck_assert_str_eq(stack_text(p, 1), "/lib/a.so+0x10");
+	input_close(in);
+	profile_free(p);
+	buf_done(&file);
+	buf_done(&f.data);
+}
+
 /* perf reads its table of build ids when the recording ends: that of a replaced file is the new
  * one's. */
 START_TEST(replaced_files_have_no_names)
 {
 	static const char *const hosts[] = { "db7", "db8" };
+
 	for (int i = 0; i < 2; i++) {
-		struct format_here here = { .host = hosts[i],
-					    .code_name = jit_name,
-					    .is_replaced = is_replaced };
-		struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
-		pdf_mmap2(&f, 10, 0x1000, 0x1000, 0, "/lib/a.so", NULL, 1, 0);
-		pdf_mmap2(&f, 11, 0x1000, 0x1000, 0, "/lib/a.so", NULL, 2, 0);
-		put_at(&f, 10, 10, 5, 0x1010);
-		put_at(&f, 11, 11, 6, 0x1010);
-		struct buf file = pdf_file(&f, &clock_event, 1);
-		struct input *in;
-		struct profile *p = profile_new();
-		ck_assert_int_eq(input_open_memory(file.data, file.len, &in, NULL), 0);
-		ck_assert_int_eq(perf_data_read_here(in, profile_sink(p), &here, NULL), 0);
-		ck_assert_str_eq(stack_text(p, 0),
-				 i ? "/lib/a.so+0x10" : "/lib/a.so (deleted)+0x10");
-		ck_assert_str_eq(stack_text(p, 1), "/lib/a.so+0x10");
-		input_close(in);
-		profile_free(p);
-		buf_done(&file);
-		buf_done(&f.data);
+		const struct format_here here = { .host = hosts[i],
+						  .code_name = jit_name,
+						  .is_replaced = is_replaced };
+
+		check_two_mappings(&here, NULL, i == 0);
 	}
 }
 END_TEST
@@ -280,27 +290,14 @@ static bool is_newer(const char *path, int64_t than_ns)
 /* Writing a file again does not change its inode. A build id shows the right content. */
 START_TEST(files_written_after_the_recording_have_no_names)
 {
+	static const int64_t written_ns[] = { 99, 100, 0 };
+
 	for (int i = 0; i < 3; i++) {
-		struct format_here here = { .host = "db7",
-					    .is_newer = is_newer,
-					    .written_ns = i < 2 ? 99 + i : 0 };
-		struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
-		pdf_mmap2(&f, 10, 0x1000, 0x1000, 0, "/lib/a.so", NULL, 1, 0);
-		pdf_mmap2(&f, 11, 0x1000, 0x1000, 0, "/lib/a.so", build_id, 0, 0);
-		put_at(&f, 10, 10, 5, 0x1010);
-		put_at(&f, 11, 11, 6, 0x1010);
-		struct buf file = pdf_file(&f, &clock_event, 1);
-		struct input *in;
-		struct profile *p = profile_new();
-		ck_assert_int_eq(input_open_memory(file.data, file.len, &in, NULL), 0);
-		ck_assert_int_eq(perf_data_read_here(in, profile_sink(p), &here, NULL), 0);
-		ck_assert_str_eq(stack_text(p, 0),
-				 i ? "/lib/a.so+0x10" : "/lib/a.so (deleted)+0x10");
-		ck_assert_str_eq(stack_text(p, 1), "/lib/a.so+0x10");
-		input_close(in);
-		profile_free(p);
-		buf_done(&file);
-		buf_done(&f.data);
+		const struct format_here here = { .host = "db7",
+						  .is_newer = is_newer,
+						  .written_ns = written_ns[i] };
+
+		check_two_mappings(&here, build_id, i == 0);
 	}
 }
 END_TEST
