@@ -1,13 +1,14 @@
-/* Finds objects by build id, else by the identity of the file. */
+/* Adds, opens and frees objects, and detects duplicates by their content. */
 #include "collect/process/object.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "collect/kernel/side_band.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_maps.h"
 #include "collect/proc/process_memory.h"
+#include "collect/process/object_index.h"
+#include "collect/process/object_name.h"
 #include "collect/worker/far_device.h"
 #include "collect/worker/far_files.h"
 #include "collect/worker/proc_reader.h"
@@ -22,148 +23,6 @@
 
 /* Of a CPU, for looking through mounts of processes. */
 enum { MOUNTS_SHARE = 100, MOUNTS_SAVED_NS = 100000000 };
-
-/* --- names ------------------------------------------------------------------------------------ */
-
-/* Names that the kernel shows for memory without a file, in records and in /proc/PID/maps. */
-static bool is_anonymous(const char *name)
-{
-	static const char *const whole[] = { "", "//anon", "[heap]", "/anon_hugepage" };
-	static const char *const starts[] = { "[stack",
-					      "[anon:", "[anon_shmem:", "/anon_hugepage " };
-
-	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-		if (strcmp(name, whole[i]) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-		if (str_starts(name, starts[i]))
-			return true;
-	return false;
-}
-
-/* Files without a path; if they are not ELF files, they hold code made at run time. */
-static bool is_nameless_file(const char *name)
-{
-	return str_starts(name, "memfd:") || str_starts(name, "/SYSV") ||
-	       strcmp(name, "/dev/zero") == 0;
-}
-
-/* "/usr/bin/x (deleted)" is /usr/bin/x, "/memfd:x (deleted)" is memfd:x. */
-static char *clean_name(const char *name)
-{
-	static const char deleted[] = " (deleted)";
-	size_t len = strlen(name);
-
-	if (str_ends(name, deleted))
-		len -= sizeof deleted - 1;
-	if (str_starts(name, "/memfd:"))
-		name++, len--;
-	return xstrndup(name, len);
-}
-
-bool object_is_jitdump(const struct object *o)
-{
-	const char *slash = strrchr(o->name, '/');
-
-	return slash && str_starts(slash, "/jit-") && str_ends(slash, ".dump");
-}
-
-/* --- keys ------------------------------------------------------------------------------------- */
-
-static uint64_t inode_key(uint32_t maj, uint32_t min, uint64_t ino)
-{
-	return hash_mix((uint64_t)maj << 32 | min, ino);
-}
-
-static uint64_t name_key(const char *name)
-{
-	return hash_bytes(name, strlen(name));
-}
-
-static uint64_t inode_name_key(uint32_t maj, uint32_t min, uint64_t ino, const char *name)
-{
-	return hash_mix(inode_key(maj, min, ino), name_key(name));
-}
-
-static uint64_t stat_key(const struct object *o)
-{
-	return hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
-}
-
-static uint64_t build_id_key(const uint8_t *id, size_t len)
-{
-	return hash_bytes(id, len);
-}
-
-static void drop_key(struct map *index, uint64_t key, uint32_t id)
-{
-	const uint32_t *at = map_get(index, key);
-
-	if (at && *at == id)
-		map_del(index, key);
-}
-
-static void drop_inode_key(struct object_table *t, struct object *o)
-{
-	if (!o->ino)
-		return;
-	drop_key(&t->by_inode, inode_key(o->maj, o->min, o->ino), o->id);
-	drop_key(&t->by_inode_and_name, inode_name_key(o->maj, o->min, o->ino, o->name), o->id);
-	o->ino = 0;
-}
-
-static uint32_t find_build_id(const struct object_table *t, const uint8_t *build_id, size_t len)
-{
-	const uint32_t *id = map_get(&t->by_build_id, build_id_key(build_id, len));
-
-	if (!id)
-		return OBJECT_NONE;
-	const struct object *o = t->all.v[*id];
-	return o->build_id_len == len && !memcmp(o->build_id, build_id, len) ? *id : OBJECT_NONE;
-}
-
-/* Whether a file of this inode number is the object's. The number of a deleted file is given to a
- * new one; its generation is known from records only. An open file retains its number, and so
- * otherwise the name decides. */
-static bool is_file_of(const struct object *o, const char *name, uint64_t generation)
-{
-	if (generation && o->ino_generation)
-		return generation == o->ino_generation;
-	char *clean = clean_name(name);
-	bool same = (o->fd >= 0 && !o->is_copy) || strcmp(clean, o->name) == 0;
-	free(clean);
-	return same;
-}
-
-static uint32_t find_inode(const struct object_table *t, const char *name, uint32_t maj,
-			   uint32_t min, uint64_t ino, uint64_t generation)
-{
-	const uint32_t *id = map_get(&t->by_inode, inode_key(maj, min, ino));
-
-	for (int tries = 0; tries < 2; tries++) {
-		const struct object *o = id ? t->all.v[*id] : NULL;
-
-		if (o && o->maj == maj && o->min == min && o->ino == ino &&
-		    is_file_of(o, name, generation))
-			return *id;
-		char *clean = clean_name(name);
-		id = map_get(&t->by_inode_and_name, inode_name_key(maj, min, ino, clean));
-		free(clean);
-	}
-	return OBJECT_NONE;
-}
-
-static uint32_t find_stat(const struct object_table *t, const struct object *like)
-{
-	const uint32_t *id = map_get(&t->by_stat, stat_key(like));
-
-	if (!id)
-		return OBJECT_NONE;
-	const struct object *o = t->all.v[*id];
-	bool same = o->dev == like->dev && o->file_ino == like->file_ino && o->size == like->size &&
-		    o->mtime_ns == like->mtime_ns;
-	return same ? *id : OBJECT_NONE;
-}
 
 /* --- descriptors ------------------------------------------------------------------------------ */
 
@@ -212,7 +71,7 @@ static void keep_fd(struct object_table *t, struct object *o, int fd)
 	if (t->n_open >= t->max_open) {
 		close_fd(t, oldest);
 		if (!oldest->refs)
-			drop_inode_key(t, oldest);
+			object_index_drop_inode(t, oldest);
 	}
 	o->fd = fd;
 	o->state = OBJECT_OPEN;
@@ -256,10 +115,7 @@ static void object_free(struct object_table *t, struct object *o)
 	if (o->awaited)
 		map_del(&t->awaited, o->awaited);
 	close_fd(t, o);
-	drop_inode_key(t, o);
-	drop_key(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
-	drop_key(&t->by_stat, stat_key(o), o->id);
-	drop_key(&t->by_name, name_key(o->name), o->id);
+	object_index_drop(t, o);
 	if (o->same_as != OBJECT_NONE)
 		object_unref(t, o->same_as);
 	user_shares_change(&t->users, o->user, 1, 0);
@@ -297,11 +153,7 @@ void object_table_done(struct object_table *t)
 	}
 	vec_done(&t->all);
 	vec_done(&t->free_ids);
-	map_done(&t->by_inode);
-	map_done(&t->by_inode_and_name);
-	map_done(&t->by_build_id);
-	map_done(&t->by_stat);
-	map_done(&t->by_name);
+	object_index_done(t);
 	map_done(&t->awaited);
 	user_shares_done(&t->users);
 	*t = (struct object_table){ 0 };
@@ -320,7 +172,7 @@ void object_unref(struct object_table *t, uint32_t id)
 
 	if (--o->refs || o->pinned || o->fd >= 0)
 		return;
-	drop_inode_key(t, o);
+	object_index_drop_inode(t, o);
 	if (is_idle(o))
 		object_free(t, o);
 }
@@ -376,7 +228,7 @@ static bool may_be_one_build(const struct object *a, const struct object *b)
  * unwind tables of the other one would be wrong for it. */
 static uint32_t find_same_build(struct object_table *t, struct object *o)
 {
-	uint32_t id = find_build_id(t, o->build_id, o->build_id_len);
+	uint32_t id = object_index_find_build_id(t, o);
 	const struct object *other = id == OBJECT_NONE ? NULL : t->all.v[id];
 
 	o->fingerprint = elf_fingerprint(o->fd);
@@ -398,7 +250,7 @@ static void identify(struct object_table *t, struct object *o)
 	if (!o->build_id_len) {
 		int len = elf_build_id(o->fd, o->build_id, sizeof o->build_id);
 
-		if (len == -ENOEXEC && is_nameless_file(o->name)) {
+		if (len == -ENOEXEC && object_name_is_nameless_file(o->name)) {
 			o->kind = OBJECT_JIT;
 			close_fd(t, o); /* an open descriptor would keep the memory allocated */
 			return;
@@ -408,14 +260,12 @@ static void identify(struct object_table *t, struct object *o)
 	if (o->build_id_len)
 		other = find_same_build(t, o);
 	if (!o->build_id_len)
-		other = find_stat(t, o);
+		other = object_index_find_stat(t, o);
 	if (other != OBJECT_NONE && other != o->id && o->mapping == MAPPING_NONE && !o->number) {
 		o->build_id_len = 0;
 		set_same_as(t, o, t->all.v[other]);
-	} else if (o->build_id_len) {
-		map_put(&t->by_build_id, build_id_key(o->build_id, o->build_id_len), o->id);
 	} else {
-		map_put(&t->by_stat, stat_key(o), o->id);
+		object_index_put_content(t, o);
 	}
 }
 
@@ -551,12 +401,12 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 
 static uint32_t named_object(struct object_table *t, const char *name)
 {
-	const uint32_t *known = map_get(&t->by_name, name_key(name));
+	uint32_t id = object_index_find_name(t, name);
 
-	if (known)
-		return *known;
-	uint32_t id = object_add(t, OBJECT_NAMED, xstrdup(name));
-	map_put(&t->by_name, name_key(name), id);
+	if (id != OBJECT_NONE)
+		return id;
+	id = object_add(t, OBJECT_NAMED, xstrdup(name));
+	object_index_put_name(t, t->all.v[id]);
 	return id;
 }
 
@@ -564,7 +414,7 @@ static uint32_t named_object(struct object_table *t, const char *name)
  * nothing about it. */
 static uint32_t vdso_object(struct object_table *t, uint64_t start)
 {
-	const uint32_t *known = map_get(&t->by_name, name_key("[vdso]"));
+	bool known = object_index_find_name(t, "[vdso]") != OBJECT_NONE;
 	int fd = known || start <= UINT32_MAX ? -1 : vdso_open();
 
 	if (start <= UINT32_MAX)
@@ -579,14 +429,14 @@ static uint32_t vdso_object(struct object_table *t, uint64_t start)
 	o->fd = fd;
 	o->state = OBJECT_OPEN;
 	o->pinned = true;
-	map_put(&t->by_name, name_key("[vdso]"), id);
+	object_index_put_name(t, o);
 	return id;
 }
 
 /* Returns objects without a separate file; OBJECT_NONE when name is that of a file. */
 static uint32_t fileless_object(struct object_table *t, const char *name, uint64_t start)
 {
-	if (is_anonymous(name))
+	if (object_name_is_anonymous(name))
 		return OBJECT_ANON;
 	if (strcmp(name, "[vdso]") == 0)
 		return vdso_object(t, start);
@@ -596,17 +446,14 @@ static uint32_t fileless_object(struct object_table *t, const char *name, uint64
 static uint32_t add_by_inode(struct object_table *t, const char *name, uint32_t maj, uint32_t min,
 			     uint64_t ino, uint64_t generation)
 {
-	uint32_t id = object_add(t, OBJECT_FILE, clean_name(name));
+	uint32_t id = object_add(t, OBJECT_FILE, object_name_clean(name));
 	struct object *o = t->all.v[id];
 
 	o->maj = maj;
 	o->min = min;
 	o->ino = ino;
 	o->ino_generation = generation;
-	if (!ino)
-		return id;
-	map_put(&t->by_inode, inode_key(maj, min, ino), id);
-	map_put(&t->by_inode_and_name, inode_name_key(maj, min, ino, o->name), id);
+	object_index_put_inode(t, o);
 	return id;
 }
 
@@ -632,7 +479,7 @@ uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 
 	if (id != OBJECT_NONE)
 		return id;
-	id = find_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	id = object_index_find_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
 	if (id == OBJECT_NONE)
 		id = add_for(t, r->pid, r->name, r->maj, r->min, r->ino, r->ino_generation);
 	if (id == OBJECT_NONE)
@@ -657,7 +504,7 @@ uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_m
 	uint32_t id = fileless_object(t, m->name, m->start);
 
 	if (id == OBJECT_NONE)
-		id = find_inode(t, m->name, m->maj, m->min, m->ino, 0);
+		id = object_index_find_inode(t, m->name, m->maj, m->min, m->ino, 0);
 	if (id == OBJECT_NONE)
 		id = add_for(t, pid, m->name, m->maj, m->min, m->ino, 0);
 	if (id == OBJECT_NONE)

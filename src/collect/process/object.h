@@ -114,6 +114,7 @@ struct object {
 struct object_table {
 	VEC(struct object *) all; /* by id; NULL: unused */
 	VEC(uint32_t) free_ids;
+	/* collect/process/object_index.h */
 	struct map by_inode, by_build_id, by_stat, by_name;
 	/* One file has several names in mount namespaces and by links: each may be an object. */
 	struct map by_inode_and_name;
@@ -157,8 +158,5 @@ void object_take_far(struct object_table *t);
 
 /* Frees objects that were idle at the previous call. Call it every few seconds. */
 void object_trim(struct object_table *t);
-
-/* jit-PID.dump: mapping such a file is how a JIT compiler announces it. */
-bool object_is_jitdump(const struct object *o);
 
 #endif

@@ -6,6 +6,7 @@
 #include "collect/proc/proc_stat.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
+#include "collect/process/object_name.h"
 #include "collect/process/process.h"
 #include "collect/process/symbolize.h"
 #include "collect/walker/account.h"
@@ -189,7 +190,7 @@ static const struct object *find_dump(const struct jit_table *t, const struct pr
 		const struct image_map *m = &p->image->maps.v[i];
 		const struct object *o = t->objects->all.v[m->object];
 
-		if (!object_is_jitdump(o))
+		if (!object_name_is_jitdump(o->name))
 			continue;
 		h->has_dump = true;
 		h->start = m->start;
