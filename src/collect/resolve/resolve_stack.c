@@ -1,18 +1,11 @@
-/* Resolves the addresses of a stack to frames, with markers and Python frames. */
+/* Puts together the stacks of samples and waits, and caches those resolved. */
 #include "collect/resolve/resolver.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "bpf/space.h"
 #include "collect/kernel/walk_end.h"
-#include "collect/proc/proc_maps.h"
-#include "collect/process/helper_end.h"
 #include "collect/process/image.h"
-#include "collect/process/object.h"
-#include "collect/process/proc_scan.h"
 #include "collect/process/symbolize.h"
-#include "collect/resolve/python_order.h"
-#include "collect/walker/interpreted.h"
 #include "collect/walker/space.h"
 #include "gpu/code/probes.h"
 #include "unwind/walk.h"
@@ -21,362 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* arch/x86/include/uapi/asm/vsyscall.h: not in any record, because it belongs to no process. */
-#define VSYSCALL_START 0xffffffffff600000ull
-#define VSYSCALL_BYTES 0x1000ull
-
-/* --- frames ----------------------------------------------------------------------------------- */
-
-static uint32_t named_frame(struct resolver *r, enum frame_kind kind, const char *name)
-{
-	struct frame f = {
-		.kind = kind,
-		.mapping = MAPPING_NONE,
-		.function = sink_string(r->sink, name),
-	};
-
-	return r->sink->ops->frame(r->sink, &f);
-}
-
-static uint32_t unknown_frame(struct resolver *r)
-{
-	if (r->unknown_frame == FRAME_NONE)
-		r->unknown_frame = named_frame(r, FRAME_NATIVE, "[unknown]");
-	return r->unknown_frame;
-}
-
-/* States it once for each file, where all that look at the recording find it. */
-static void say_shared_build_id(struct resolver *r, const struct object *o)
-{
-	struct buf text = { 0 };
-
-	buf_addf(&text, "%s has the build id of %s, another file: it is identified by path only",
-		 o->name, o->has_build_id_of);
-	vec_push(&r->sink->ops->meta(r->sink)->comments, sink_string(r->sink, buf_cstr(&text)));
-	r->sink->ops->loss(r->sink, LOSS_BUILD_ID_SHARED, 1);
-	buf_done(&text);
-}
-
-static uint32_t intern_mapping(struct resolver *r, const struct object *o)
-{
-	struct mapping m = { .name = sink_string(r->sink, o->name) };
-
-	memcpy(m.build_id, o->build_id, o->build_id_len);
-	m.build_id_len = o->build_id_len;
-	if (o->build_id_len)
-		m.identity = o->fingerprint;
-	if (!o->build_id_len && o->opened)
-		m.identity =
-			hash_mix(hash_mix(o->dev, o->file_ino), hash_mix(o->size, o->mtime_ns));
-	else if (!o->build_id_len)
-		m.identity = hash_mix((uint64_t)o->maj << 32 | o->min, o->ino);
-	return r->sink->ops->mapping(r->sink, &m);
-}
-
-static uint32_t object_frame(struct resolver *r, struct object *o, uint64_t offset)
-{
-	const uint32_t *known = map_get(&o->frames, offset);
-
-	if (known)
-		return *known;
-	if (o->mapping == MAPPING_NONE)
-		o->mapping = intern_mapping(r, o);
-	if (o->has_build_id_of && !o->build_id_said) {
-		o->build_id_said = true;
-		say_shared_build_id(r, o);
-	}
-	if (o->state == OBJECT_GONE && !o->loss_counted) {
-		r->sink->ops->loss(r->sink, LOSS_OBJECT_GONE, 1);
-		o->loss_counted = true;
-	}
-	struct frame f = { .kind = FRAME_NATIVE, .mapping = o->mapping, .offset = offset };
-	uint32_t frame = r->sink->ops->frame(r->sink, &f);
-	map_put(&o->frames, offset, frame);
-	enum gpu_inside inside = o->name ? gpu_inside_of(o->name) : GPU_INSIDE_NONE;
-	if (inside != GPU_INSIDE_NONE)
-		map_put(&r->inside_frames, frame, inside);
-	return frame;
-}
-
-static uint32_t vsyscall_frame(struct resolver *r, uint64_t addr)
-{
-	struct proc_map m = { .start = VSYSCALL_START, .name = "[vsyscall]" };
-	uint32_t id = object_of_map(&r->objects, 0, &m);
-
-	return object_frame(r, r->objects.all.v[id], addr - VSYSCALL_START);
-}
-
-/* Returns an element for jit_hold: a frame, or an address in code without a file. */
-static uint64_t user_frame(struct resolver *r, const struct process *p, uint64_t addr)
-{
-	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
-
-	if (addr - VSYSCALL_START < VSYSCALL_BYTES)
-		return vsyscall_frame(r, addr);
-	if (!m)
-		return unknown_frame(r);
-	struct object_place place = { p->pid, m->start, m->end, m->pgoff };
-	struct object *o = object_use(&r->objects, m->object, &place);
-	if (o->kind == OBJECT_JIT)
-		return addr | JIT_ADDRESS;
-	return object_frame(r, o, addr - m->start + m->pgoff);
-}
-
-/* --- stacks ----------------------------------------------------------------------------------- */
-
-/* Callers are return addresses: one less is inside the call. */
-static uint64_t code_address(const uint64_t *addr, uint32_t i)
-{
-	return i ? addr[i] - 1 : addr[i];
-}
-
-/* Returns the run-time address of a user frame; false if the frame is an offset in an object. */
-static bool run_time_address(const struct event_stack *st, const uint64_t *user, uint32_t i,
-			     uint64_t *out)
-{
-	if (!(st->flags & STACK_FRAMES))
-		*out = code_address(user, i);
-	else if (user[i] & FRAME_ADDRESS)
-		*out = user[i] & ~FRAME_ADDRESS;
-	else
-		return false;
-	return true;
-}
-
-/* Returns how many of the user frames are plausible: a return address outside all code means that a
- * chain of frame pointers went astray in code that does not keep them. */
-static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
-				 const uint64_t *user)
-{
-	uint32_t i = st->n_python + (st->n_user > st->n_python);
-	uint64_t addr;
-
-	if (!p->image || !p->image->maps.n)
-		return st->n_user;
-	while (i < st->n_user &&
-	       (!run_time_address(st, user, i, &addr) || image_find(p->image, addr)))
-		i++;
-	return i;
-}
-
-/* Returns an element for jit_hold. */
-static uint64_t stack_element(struct resolver *r, const struct process *p,
-			      const struct event_stack *st, const uint64_t *user, uint32_t i)
-{
-	uint64_t addr;
-
-	if (run_time_address(st, user, i, &addr))
-		return user_frame(r, p, addr);
-	struct object *o = space_object(r->space, user[i]);
-	return o ? object_frame(r, o, user[i] & FRAME_OFFSET_MASK) : unknown_frame(r);
-}
-
-static enum walk_end no_frame_pointer(const struct event_stack *st)
-{
-	return st->flags & STACK_FRAMES ? WALK_NO_FP : WALK_KERNEL;
-}
-
-/* The helper's stack may be complete. */
-static enum walk_end helper_end(struct resolver *r, const struct process *p,
-				const struct event_stack *st, const uint64_t *user)
-{
-	uint32_t last = st->n_user - 1;
-	uint64_t addr = code_address(user, last);
-	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
-
-	if (m) {
-		struct object_place place = { p->pid, m->start, m->end, m->pgoff };
-		struct object *o = object_use(&r->objects, m->object, &place);
-
-		if (helper_begins_in(&r->objects, o, addr - m->start + m->pgoff))
-			return WALK_COMPLETE;
-	}
-	return st->n_user >= r->links.helper_frames ? WALK_DEPTH : WALK_KERNEL;
-}
-
-/* Finds the file and offset of an element of the user part. */
-static struct object *place_of(struct resolver *r, const struct process *p,
-			       const struct event_stack *st, const uint64_t *user, uint32_t i,
-			       uint64_t *offset)
-{
-	uint64_t addr;
-	if (!run_time_address(st, user, i, &addr)) {
-		*offset = user[i] & FRAME_OFFSET_MASK;
-		return space_object(r->space, user[i]);
-	}
-	const struct image_map *m = p->image ? image_find(p->image, addr) : NULL;
-	if (!m)
-		return NULL;
-	struct object_place place = { p->pid, m->start, m->end, m->pgoff };
-	*offset = addr - m->start + m->pgoff;
-	return object_use(&r->objects, m->object, &place);
-}
-
-/* Whether a walk ended at code without unwind rows and frame pointer, called by nothing but the
- * start of a program: it calls main. */
-static bool ends_below_main(struct resolver *r, const struct process *p,
-			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
-{
-	uint64_t offset;
-	if (st->walk_end != WALK_NO_FP || n_user < 2 || st->n_python)
-		return false;
-	struct object *caller = place_of(r, p, st, user, n_user - 1, &offset);
-	if (!caller || caller->kind != OBJECT_FILE)
-		return false;
-	struct object *o = place_of(r, p, st, user, n_user - 2, &offset);
-	bool is_main = o && helper_is_main(&r->objects, o, offset);
-	r->below_main += is_main;
-	return is_main;
-}
-
-static enum walk_end end_of(struct resolver *r, const struct process *p,
-			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
-{
-	bool by_helper = r->links.helper_frames && !(st->flags & STACK_FRAMES);
-
-	if (n_user < st->n_user)
-		return no_frame_pointer(st);
-	if (by_helper && n_user && st->walk_end == WALK_COMPLETE)
-		return helper_end(r, p, st, user);
-	return ends_below_main(r, p, st, user, n_user) ? WALK_COMPLETE : st->walk_end;
-}
-
-/* Appends a frame of the user part to r->stack; returns true when it is code made at run time. */
-static bool push_user(struct resolver *r, const struct process *p, const struct event_stack *st,
-		      uint32_t i)
-{
-	uint64_t element = stack_element(r, p, st, (const uint64_t *)st->addr + st->n_kernel, i);
-
-	vec_push(&r->stack, element);
-	return (element & JIT_ADDRESS) != 0;
-}
-
-/* --- frames of Python among them -------------------------------------------------------------- */
-
-static bool is_interpreter(struct resolver *r, uint64_t word)
-{
-	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
-
-	return o && interpreted_is_runtime(o);
-}
-
-/* Greenlets: their C code starts each of them on a stack that belongs to another one further
- * out. */
-static bool is_switch(void *ctx, uint64_t word)
-{
-	struct resolver *r = ctx;
-	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
-	const char *slash = o && o->name ? strrchr(o->name, '/') : NULL;
-
-	return slash &&
-	       (strncmp(slash, "/_greenlet.", 11) == 0 || strncmp(slash, "/greenlet.", 10) == 0);
-}
-
-static bool is_left_out(struct resolver *r, const struct python_order *o, size_t i)
-{
-	if (o->all.v[i].kind == PYTHON_FRAME || o->all.v[i].kind == PYTHON_CUT)
-		return false;
-	if (python_order_is_trampoline(o, i))
-		return true;
-	return r->opts.python_native == PYTHON_FOLD &&
-	       python_order_folds(o, i, is_interpreter(r, o->in.words[o->all.v[i].at]));
-}
-
-static void push_python(struct resolver *r, uint32_t pid, const uint64_t words[2])
-{
-	struct interpreted_frame in;
-
-	interpreted_frame(r->interpreted, pid, words, &in);
-	if (in.named == RUNTIME_LEFT_OUT)
-		return;
-	struct frame f = {
-		.kind = in.kind,
-		.mapping = MAPPING_NONE,
-		.function = sink_string(r->sink, in.named == RUNTIME_NAMED ? in.name : "[unknown]"),
-		.file = sink_string(r->sink, in.file),
-		.line = in.line,
-	};
-	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
-}
-
-static void push_cut(struct resolver *r)
-{
-	struct frame f = {
-		.kind = FRAME_MARKER,
-		.mapping = MAPPING_NONE,
-		.function = sink_string(r->sink, "[truncated: frames of Python]"),
-	};
-
-	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
-}
-
-/* Returns whether there are frames without a place among the others, and without a marker there. */
-static bool lacks_marker(const struct python_order *o)
-{
-	bool is_none_left = python_order_lacks(o) || !o->in.n_python;
-
-	return o->turns.fit == PYTHON_UNFIT || (o->in.is_cut && is_none_left);
-}
-
-/* Does the same for the whole user part, n_user words, root first, if it has frames of Python. */
-static void push_user_python(struct resolver *r, const struct process *p,
-			     const struct event_stack *st, uint32_t n_user, enum walk_end end,
-			     bool *has_jit)
-{
-	const uint64_t *words = (const uint64_t *)st->addr + st->n_kernel;
-	struct python_stack in = {
-		.words = words,
-		.n_words = n_user,
-		.n_python = st->n_python,
-		.is_whole = !walk_end_marker(end),
-		.is_cut = st->flags & STACK_PYTHON_CUT,
-		.is_switch = is_switch,
-		.ctx = r,
-	};
-	struct python_order o;
-
-	python_order_init(&o, &in);
-	r->python_unplaced += python_order_lacks(&o);
-	if (lacks_marker(&o))
-		push_cut(r);
-	for (size_t i = o.all.n; i-- > 0;) {
-		uint32_t at = o.all.v[i].at;
-
-		if (is_left_out(r, &o, i))
-			continue;
-		if (o.all.v[i].kind == PYTHON_CUT)
-			push_cut(r);
-		else if (o.all.v[i].kind == PYTHON_FRAME)
-			push_python(r, st->tgid, words + at);
-		else
-			*has_jit |= push_user(r, p, st, at);
-	}
-	python_order_done(&o);
-}
-
 /* --- a stack ---------------------------------------------------------------------------------- */
-
-/* Appends to r->stack, root first. Returns why the stack ends there. *has_jit: whether it has
- * addresses. */
-static enum walk_end build_stack(struct resolver *r, const struct process *p,
-				 const struct event_stack *st, uint64_t now_ns, bool *has_jit)
-{
-	const uint64_t *kernel = (const uint64_t *)st->addr, *user = kernel + st->n_kernel;
-	uint32_t n_user = r->asked.no_user ? 0 : plausible_frames(p, st, user);
-	uint32_t end = end_of(r, p, st, user, n_user);
-	const char *marker = r->asked.no_user ? NULL : walk_end_marker(end);
-
-	if (marker)
-		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
-	if (st->n_python)
-		push_user_python(r, p, st, n_user, end, has_jit);
-	for (uint32_t i = st->n_python ? 0 : n_user; i-- > 0;)
-		*has_jit |= push_user(r, p, st, i);
-	for (uint32_t i = r->asked.no_kernel ? 0 : st->n_kernel; i-- > 0;)
-		vec_push(&r->stack,
-			 kernel_space_frame(&r->kernel, code_address(kernel, i), now_ns));
-	return marker ? end : WALK_COMPLETE;
-}
 
 static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
 {
@@ -389,29 +27,6 @@ static struct resolved_stack intern_stack(struct resolver *r, enum walk_end end)
 	if (r->frames.n)
 		s.leaf = r->frames.v[r->frames.n - 1];
 	return s;
-}
-
-/* Rereads the mappings of a process when the table lacks some, at most once a second. */
-static void scan_again(struct resolver *r, struct process *p, uint64_t now_ns)
-{
-	if (!p->is_kernel_thread && now_ns >= p->next_scan_ns)
-		resolver_scan(r, p, &r->rescans, now_ns);
-}
-
-/* An instruction pointer is always in an executable mapping: if it is not, the table lacks one
- * (mremap, lost records). */
-static void check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,
-		       uint64_t now_ns)
-{
-	const uint64_t *user = (const uint64_t *)st->addr + st->n_kernel;
-	uint64_t leaf;
-
-	if (st->n_user <= st->n_python || r->asked.no_user ||
-	    !run_time_address(st, user, st->n_python, &leaf) ||
-	    leaf - VSYSCALL_START < VSYSCALL_BYTES)
-		return;
-	if (!p->image || !image_find(p->image, leaf))
-		scan_again(r, p, now_ns);
 }
 
 static const struct event_stack empty_stack = { .walk_end = WALK_NO_USER };
@@ -448,11 +63,6 @@ static enum wait_reason reason_of(struct resolver *r, const struct event_stack *
 	return wait_reason_of(&r->reasons, st);
 }
 
-static void push_marker(struct resolver *r, const char *name)
-{
-	vec_push(&r->stack, named_frame(r, FRAME_MARKER, name));
-}
-
 static bool is_folded(const struct stack_ref *ref)
 {
 	return ref->folds_call && ref->sample->gpu_call;
@@ -465,28 +75,20 @@ static void push_state(struct resolver *r, const struct event_stack *st, enum ac
 	struct buf name = { 0 };
 
 	if (part == ACCOUNT_SCHED_WAIT || part == ACCOUNT_GPU_SPIN || part == ACCOUNT_GPU_SLEEP) {
-		push_marker(r, part == ACCOUNT_SCHED_WAIT ? STATE_SCHED_WAIT_MARKER
-							  : STATE_GPU_WAIT_MARKER);
+		resolver_push_marker(r, part == ACCOUNT_SCHED_WAIT ? STATE_SCHED_WAIT_MARKER
+								   : STATE_GPU_WAIT_MARKER);
 		return;
 	}
 	if (part == ACCOUNT_OFF_CPU)
 		reason = reason_of(r, st);
 	buf_addf(&name, "[blocked: %s]", wait_reason_names[reason]);
-	push_marker(r, buf_cstr(&name));
+	resolver_push_marker(r, buf_cstr(&name));
 	buf_done(&name);
-}
-
-/* Code made at run time gets no name. */
-static void forget_jit(struct resolver *r, size_t from)
-{
-	for (size_t i = from; i < r->stack.n; i++)
-		if (r->stack.v[i] & JIT_ADDRESS)
-			r->stack.v[i] = unknown_frame(r);
 }
 
 uint32_t resolver_stack_without_jit(struct resolver *r)
 {
-	forget_jit(r, 0);
+	resolver_forget_jit(r, 0);
 	return intern_stack(r, WALK_COMPLETE).stack;
 }
 
@@ -505,14 +107,14 @@ static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t n
 	if (w->waker_tid)
 		buf_addf(&name, " (%" PRIu32 ")", w->waker_tgid);
 	buf_addc(&name, ']');
-	push_marker(r, buf_cstr(&name));
+	resolver_push_marker(r, buf_cstr(&name));
 	buf_done(&name);
 	if (!w->waker_hash)
 		return;
 	size_t from = r->stack.n;
-	build_stack(r, p ? p : &nobody, stack_contents(r, w->waker_hash), now_ns, &has_jit);
+	resolver_push_stack(r, p ? p : &nobody, stack_contents(r, w->waker_hash), now_ns, &has_jit);
 	if (has_jit)
-		forget_jit(r, from);
+		resolver_forget_jit(r, from);
 }
 
 /* Words of a copied stack with frames of Python, as in the kernel (bpf/maps.h). */
@@ -691,9 +293,9 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 	}
 	const struct event_stack *st = all_contents(r, p, ref, &owned, &inside);
 	if (!ref->raw)
-		check_leaf(r, p, st, now_ns);
+		resolver_check_leaf(r, p, st, now_ns);
 	vec_clear(&r->stack);
-	out->end = build_stack(r, p, st, now_ns, &has_jit);
+	out->end = resolver_push_stack(r, p, st, now_ns, &has_jit);
 	if (ref->is_launch)
 		drop_teller(r);
 	if (is_folded(ref))

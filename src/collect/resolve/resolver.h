@@ -1,6 +1,6 @@
 /* collect/resolve/resolver.h: the inside of the resolver, shared by its files: resolve.c
- * (processes, samples, names), resolve_stack.c (from the kernel's stacks to those of the sink) and
- * resolve_gpu.c (calls of GPU libraries). */
+ * (processes, samples, names), resolve_stack.c (from the kernel's stacks to the sink's),
+ * resolve_frames.c (from addresses to frames) and resolve_gpu.c (calls of GPU libraries). */
 #ifndef CRESSET_COLLECT_RESOLVE_RESOLVER_H
 #define CRESSET_COLLECT_RESOLVE_RESOLVER_H
 
@@ -125,6 +125,18 @@ void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_
 /* Returns an origin from what is known of a process now; no event of its own is needed. */
 struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid);
 const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type);
+
+/* resolve_frames.c: appends a stack to r->stack, root first. Returns why the stack ends there.
+ * *has_jit: set if it has addresses of code made at run time. */
+enum walk_end resolver_push_stack(struct resolver *r, const struct process *p,
+				  const struct event_stack *st, uint64_t now_ns, bool *has_jit);
+void resolver_push_marker(struct resolver *r, const char *name);
+/* Leaves code made at run time unnamed, from that element of r->stack on. */
+void resolver_forget_jit(struct resolver *r, size_t from);
+/* An instruction pointer is always in an executable mapping: if it is not, the table lacks one
+ * (mremap, lost records), and the mappings are reread. */
+void resolver_check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,
+			 uint64_t now_ns);
 
 /* Call it after resolver_stack returned false: returns that stack, with code made at run time left
  * unnamed. */
