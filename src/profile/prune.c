@@ -144,7 +144,7 @@ static int compile(const struct profile *p, uint32_t text, const char *field, re
 {
 	int rc = pattern_compile(profile_str(p, text), out, err);
 	if (rc)
-		err_prefix(err, field);
+		err_prefix(err, "%s", field);
 	return rc;
 }
 
