@@ -20,6 +20,7 @@ results=$tmp/results
 mkdir "$results"
 load_start() {
 	mkfifo "$tmp/in.$t_count"
+	: >"$tmp/out" # the program before this one has said "done" there
 	CUDA_INJECTION64_PATH=$PWD/$BUILD/libcresset-cuda.so "$progs/gpu_play" <"$tmp/in.$t_count" >"$tmp/out" &
 	load=$!
 	pids+=("$load")
