@@ -23,6 +23,7 @@ holds "the program for the GPU compiles" nvcc -O2 -arch=native -o "$work" tests/
 { "$cresset" gpu list --json; nvcc --version | tail -2; uname -r; } >"$results/machine.txt" 2>&1
 
 load_start() {
+	: >"$tmp/load"
 	CUDA_INJECTION64_PATH=$library "$work" decode 600 ready </dev/zero >"$tmp/load" &
 	load=$!
 	pids+=("$load")
