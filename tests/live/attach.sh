@@ -138,6 +138,7 @@ is "zombie" "$(refusal "$zombie")" zombie
 # In a chroot whose root is not a mount point, unshare can neither keep mounts from spreading nor create a user namespace.
 spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
 inside() { # OPTIONS of unshare
+	: >"$tmp/inside" # the program before this one has said "ready" there
 	# shellcheck disable=SC2086 # none or one
 	unshare "$@" $spread "$progs/attached" poll >"$tmp/inside" &
 	pids+=($!)
@@ -160,6 +161,7 @@ else
 	skip "another user namespace" "none can be made here"
 fi
 if [ -e /proc/sys/vm/memfd_noexec ]; then
+	: >"$tmp/inside"
 	# shellcheck disable=SC2086
 	unshare -p -f --kill-child --mount-proc $spread sh -c "echo 2 >/proc/sys/vm/memfd_noexec && exec '$progs/attached' poll" >"$tmp/inside" &
 	pids+=($!)
