@@ -231,7 +231,8 @@ struct table_saver {
 	VEC(struct unsaved) queue;
 	uint64_t bytes; /* of all unsaved tables */
 	uint64_t saved;
-	bool stop, is_late; /* is_late: the cache is closed already */
+	/* is_late: the cache is closed already. The later of thread and cache frees it. */
+	bool stop, is_late, is_done;
 };
 
 /* A full disk is not an error: the table is not saved. */
@@ -270,13 +271,34 @@ static bool next_unsaved(struct table_saver *s, struct unsaved *out)
 	return is_there;
 }
 
-static void trim_at_end(struct table_saver *s)
+static bool is_late(struct table_saver *s)
 {
 	pthread_mutex_lock(&s->lock);
-	bool is_late = s->is_late;
+	bool is = s->is_late;
 	pthread_mutex_unlock(&s->lock);
-	if (s->untrimmed_bytes && !is_late)
+	return is;
+}
+
+static void saver_free(struct table_saver *s)
+{
+	close(s->dir);
+	vec_done(&s->queue);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->wake);
+	pthread_cond_destroy(&s->idle);
+	free(s);
+}
+
+static void end_saving(struct table_saver *s)
+{
+	if (s->untrimmed_bytes && !is_late(s))
 		cache_dir_trim(s->dir, TABLE_CACHE_MAX_BYTES);
+	pthread_mutex_lock(&s->lock);
+	s->is_done = true;
+	bool is_mine = s->is_late;
+	pthread_mutex_unlock(&s->lock);
+	if (is_mine)
+		saver_free(s);
 }
 
 static void *save_tables(void *arg)
@@ -296,7 +318,7 @@ static void *save_tables(void *arg)
 			pthread_cond_broadcast(&s->idle);
 		pthread_mutex_unlock(&s->lock);
 	}
-	trim_at_end(s);
+	end_saving(s);
 	return NULL;
 }
 
@@ -319,32 +341,30 @@ static struct table_saver *saver_new(int dir)
 	return NULL;
 }
 
-static void drop_unsaved(struct table_saver *s)
+/* The thread is not waited for any longer. */
+static void give_up(struct table_saver *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->is_late = true;
 	for (size_t i = 0; i < s->queue.n; i++)
 		unwind_table_done(&s->queue.v[i].table);
 	vec_clear(&s->queue);
+	bool is_mine = s->is_done;
 	pthread_mutex_unlock(&s->lock);
+	if (is_mine)
+		saver_free(s);
 }
 
-static void saver_free(struct table_saver *s)
+static void saver_end(struct table_saver *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
-	if (!thread_join_within(s->thread, CLOSE_NS)) {
-		drop_unsaved(s);
-		return;
-	}
-	close(s->dir);
-	vec_done(&s->queue);
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->wake);
-	pthread_cond_destroy(&s->idle);
-	free(s);
+	if (thread_join_within(s->thread, CLOSE_NS))
+		saver_free(s);
+	else
+		give_up(s);
 }
 
 static struct unwind_table copy_of(const struct unwind_table *t)
@@ -397,7 +417,7 @@ void table_cache_open(struct table_cache *c, const char *root)
 void table_cache_close(struct table_cache *c)
 {
 	if (c->saver)
-		saver_free(c->saver);
+		saver_end(c->saver);
 	if (c->dir >= 0)
 		close(c->dir);
 	*c = (struct table_cache){ .dir = -1 };

@@ -112,8 +112,8 @@ uint32_t far_files_ask(struct far_files *f, const struct mapped_file *file)
 				     .pgoff = file->pgoff,
 				     .build_id_len = file->build_id_len } };
 
-	memcpy(a.head.build_id, file->build_id, file->build_id_len);
-
+	if (file->build_id_len)
+		memcpy(a.head.build_id, file->build_id, file->build_id_len);
 	if (f->asked.n >= MAX_ASKED || is_left_alone(f, &a.head) || !has_worker(f))
 		return 0;
 	if (!f->asked.n)

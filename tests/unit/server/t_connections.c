@@ -13,7 +13,7 @@ enum { MOST = 64, AN_EIGHTH = 8 };
 
 struct room {
 	struct connections all;
-	int other[MOST], n; /* the other ends */
+	int other[MOST + 1], n; /* the other ends, of one that was cut as well */
 };
 
 static uint64_t network(const char *address)

@@ -302,7 +302,7 @@ END_TEST
 START_TEST(a_user_has_a_share_of_the_worker)
 {
 	char text[sizeof said];
-	struct seen seen;
+	struct seen seen = { 0 };
 	int rc = 1; /* there is more than is read */
 
 	if (geteuid())
