@@ -38,15 +38,15 @@ best_of "$tmp/1.cresset" "$tmp/2.cresset" "$cresset" --strict
 strict=$best
 best_of "$tmp/1.cresset" "$tmp/2.cresset" "$cresset"
 now=$best
-row "\`cresset diff\` of 200 000 functions, which are the same in two builds, beside equal ones only (\`--strict\`)" "≤ 1.2×" \
+row "\`cresset diff\` of 200 000 functions, the same in two builds, against equal ones only (\`--strict\`)" "≤ 1.2×" \
 	"$(calc "$now / $strict")× ($now s)" "$(met "$now <= 1.2 * $strict")"
 best_of "$tmp/3.cresset" "$tmp/4.cresset" "$cresset"
 builds=$best
 best_of "$tmp/3.cresset" "$tmp/4.cresset" "$cresset" --strict
-row "… of two builds in which every name is another" "-" "$(calc "$builds / $best")× ($builds s; strictly all are gone and new)" -
+row "… of two builds with other names" "-" "$(calc "$builds / $best")× ($builds s; strictly all are gone and new)" -
 if [ "$before" ]; then
 	best_of "$tmp/1.cresset" "$tmp/2.cresset" "$before"
-	row "… beside an earlier build of cresset ($("$before" --version | head -1))" "≤ 1.1×" "$(calc "$now / $best")× ($best s)" \
+	row "… against an earlier build ($("$before" --version | head -1))" "≤ 1.1×" "$(calc "$now / $best")× ($best s)" \
 		"$(met "$now <= 1.1 * $best")"
 	best_of "$tmp/3.cresset" "$tmp/4.cresset" "$before"
 	row "… two builds, beside it" "≤ 1.1×" "$(calc "$builds / $best")× ($best s)" "$(met "$builds <= 1.1 * $best")"

@@ -20,7 +20,7 @@ done
 alone=$(median <"$tmp/alone") probed=$(median <"$tmp/probed") bare=$(median <"$tmp/bare")
 [ -n "$alone" ] && [ -s "$tmp/times" ] || exit 1
 say "alone $alone ns, recorded $probed ns, with 10 stacks a second $bare ns"
-row "a launch that is recorded costs, beside one alone ($alone ns), at as many stacks as --max-rate allows" "≤ 1000 ns" "$(calc "$probed - $alone") ns" \
+row "a recorded launch costs, against one alone ($alone ns), at as many stacks as --max-rate allows" "≤ 1000 ns" "$(calc "$probed - $alone") ns" \
 	"$(met "$probed - $alone <= 1000")"
 row "… and without a stack" "-" "$(calc "$bare - $alone") ns" -
 attach=$(awk '{ print $2 / $1 }' "$tmp/times" | median) detach=$(awk '{ print $3 / $1 }' "$tmp/times" | median)
@@ -68,5 +68,5 @@ done
 whole=$(median <"$tmp/whole") sample=$(median <"$tmp/sample")
 [ -n "$sample" ] || exit 1
 say "with its stack $whole ns, a cpu sample's program $sample ns"
-row "a launch that is recorded with its stack, all of its cost, beside the BPF program of a cpu sample of that program ($sample ns)" "≤ 1000 ns more" \
+row "a launch recorded with its stack, against the BPF program of a cpu sample of that program ($sample ns)" "≤ 1000 ns more" \
 	"$(calc "$whole - $alone - $sample") ns more" "$(met "$whole - $alone - $sample <= 1000")"

@@ -80,9 +80,9 @@ bar_row "the same by sys_exit, without wakers" "≤ +40 %" sys_exit 40
 bar_row "every wait with its whole stack (\`-m 0 --max-rate 300000\`)" "≤ +160 %" every 160
 ours=$(added cresset) every=$(added every) theirs=$(added offcputime) script=$(added bpftrace)
 if [ -n "$theirs" ] && [ -n "$ours" ]; then
-	row "what cresset adds (1 ms minimum), against libbpf-tools offcputime" "≤ 1/6" \
+	row "cost (1 ms minimum) against libbpf-tools offcputime" "≤ 1/6" \
 		"$(calc "$ours / $theirs") (offcputime +$theirs %)" "$(met "$ours <= $theirs / 6")"
-	row "what cresset adds with every wait, against offcputime, whose user stacks need frame pointers" "< 1" \
+	row "the same with every wait (offcputime's user stacks need frame pointers)" "< 1" \
 		"$(calc "$every / $theirs")" "$(met "$every < $theirs")"
 else
 	row "against libbpf-tools offcputime (+${theirs:-?} %)" "≤ 1/6" "one of the two does not run here (package libbpf-tools)" -

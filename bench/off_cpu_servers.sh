@@ -95,7 +95,7 @@ losses() { # NAME TITLE
 		[ $v = sched_exit ] || limit=5
 		read -r median low high <<<"$(loss "$name" $v)"
 		if [ -n "${median-}" ]; then
-			row "$2, cpu and off-cpu at 19 Hz by $v: requests lost (median of $rounds rounds, 95 % interval)" "≤ $limit %" \
+			row "$2, off-cpu by $v: requests lost (median of $rounds rounds)" "≤ $limit %" \
 				"$median % ($low to $high)" "$(met "$median <= $limit")"
 		else
 			row "$2, by $v" "≤ $limit %" "this kernel has it not" -

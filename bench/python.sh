@@ -46,7 +46,7 @@ for python in "$debian" $perfable; do
 		(SELECT stack, count(*) AS n FROM frames WHERE kind = 'python' GROUP BY stack) USING (stack)" | tail -1 | tr -d '\r')
 	cost python "$running"
 	kill -KILL "$running"
-	row "one sample of ${frames%.*} frames of Python, hot (BPF run time), $("$python" --version)$([ "$python" = "$debian" ] && echo ", Debian's"), beside one of 30 native frames" "≤ 2×" \
+	row "one sample of ${frames%.*} frames, hot (BPF run time), $("$python" --version)$([ "$python" = "$debian" ] && echo ", Debian's"), against 30 native frames" "≤ 2×" \
 		"$(calc "$python_us / $native_us")× ($python_us µs of $python_n samples, $native_us µs of $native_n)" "$(met "$python_us <= 2 * $native_us")"
 done
 kill -KILL "$native"
@@ -109,7 +109,7 @@ for ((i = 0; i < pairs; i++)); do
 	[ -z "$perfable" ] || pair "$tmp/perf" without with_perf
 done
 read -r median low high <<<"$(loss "$tmp/cresset")"
-row "CPU time that a program in Python takes more while the whole machine is recorded at 99 Hz (median of $pairs pairs, 95 % interval)" "≤ 1 %" \
+row "CPU time that a Python program takes more while the machine is recorded at 99 Hz (median of $pairs pairs, 95 % interval)" "≤ 1 %" \
 	"$median % ($low to $high)" "$(met "$median <= 1")"
 if [ -n "$perfable" ]; then
 	read -r median low high <<<"$(loss "$tmp/perf")"

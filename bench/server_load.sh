@@ -18,7 +18,7 @@ measure cost cost
 batch() { # PROMISE BAR-MS NAME
 	local ms
 	ms=$(field cost cost "$3" 4)
-	row "server CPU of a reference batch (2000 stacks × 30, 2500 samples, $(mega "$(field cost cost "$3" 5)") MB), durable, with what is done later: $1" \
+	row "server CPU of a reference batch: $1" \
 		"≤ $2 ms" "$ms ms ($(kb "$(field cost cost "$3" 3)") KB sent)" "$(met "$ms <= $2")"
 }
 batch "zstd, stacks known" 6 zstd
@@ -39,7 +39,7 @@ row "as fast as it goes: batches per second of server CPU" "stated" "$(field ful
 
 measure over over "$seconds"
 lost=$(field over over '' 6)
-row "200 clients without a pause: refused with Retry-After, none acknowledged and lost, memory, recovery" "0 without; 0 lost; ≤ 320 MB" \
+row "200 clients without a pause: refusals without Retry-After; acknowledged and lost; memory" "0 without; 0 lost; ≤ 320 MB" \
 	"$(field over over '' 2) accepted, $(field over over '' 3) refused, $(field over over '' 4) of them without; $lost lost; $(mega "$(field over over '' 7)") MB; the next one after $(field over over '' 8) ms" \
 	"$(met "$(field over over '' 4) == 0 && $lost <= 0 && $lost >= -$(field over over '' 5) && $(field over over '' 7) <= 320e6")"
 

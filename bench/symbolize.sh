@@ -5,7 +5,7 @@
 ours=$PWD/$BUILD/bench/symbolize
 jdk=$PWD/$BUILD/bench/openjdk
 peer=$(command -v llvm-symbolizer-19 || command -v llvm-symbolizer)
-what="100 000 distinct addresses, cold, beside ${peer##*/} (CPU time)"
+what="100 000 addresses, cold, against ${peer##*/} (CPU time)"
 
 # OBJECT: addresses evenly over its code.
 addresses() {

@@ -26,7 +26,7 @@ cost() {
 kill -STOP "$no_omit"
 cost tables "$omit"
 tables=$us
-row "one sample of 32 native frames without frame pointers, by unwind tables, hot (BPF run time)" "≤ 5 µs" \
+row "one sample of 32 native frames by unwind tables, hot (BPF run time)" "≤ 5 µs" \
 	"$us µs ($n samples, $steps steps each)" "$(met "$us <= 5")"
 kill -STOP "$omit"
 kill -CONT "$no_omit"
@@ -41,7 +41,7 @@ if load_begin redis $((seconds * 2 + 30)); then
 	cost tables "$load_pids"
 	row "one sample of redis-server under load, by unwind tables" "≤ 15 µs" "$us µs ($n samples, $steps steps each)" "$(met "$us <= 15")"
 	cost helper "$load_pids"
-	row "the same by the helper, which sees next to nothing of it" "stated" "$us µs ($n samples)" -
+	row "the same by the helper, which sees almost nothing of it" "stated" "$us µs ($n samples)" -
 	load_end
 else
 	row "one sample of redis-server under load" "≤ 15 µs" "$load_missing" -

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cresset up at its defaults on a busy machine: programs that compute, servers under load, a compiler that begins anew all the time, many
+# cresset up at its defaults on a busy machine: programs that compute, servers under load, a compiler that restarts all the time, many
 # programs in Python. What all of its processes and its BPF programs take of a CPU, from the tenth second on; the memory of both processes;
 # how long the flame graph of the last 15 minutes takes meanwhile. BENCH_SECONDS: of each load (default 200: 13 minutes together).
 . bench/lib.sh
@@ -64,14 +64,14 @@ under() { # WORDS LOAD…: the CPU time with those running
 	echo 0 >/proc/sys/kernel/bpf_stats_enabled
 	load_end
 	all=$(calc "$own / $t / 1e7 + $bpf / ($seconds / 2) / 1e7")
-	row "\`cresset up\` at its defaults, $words: all of its processes and BPF programs" "≤ 1 % of a CPU" \
+	row "\`cresset up\` at its defaults, $words: all processes and BPF programs" "≤ 1 % of a CPU" \
 		"$all % (collector $(calc "$collecting / $t / 1e7") %, store and server $(calc "($own - $collecting) / $t / 1e7") %, BPF $(calc "$bpf / ($seconds / 2) / 1e7") %; CPUs $(calc "100 * ($b1 - $b0) / ($b1 - $b0 + $i1 - $i0)") % busy, $(calc "int(($c1 - $c0) / $t)") switches and $(calc "($f1 - $f0) / $t") new threads a second)" \
 		"$(met "$all <= 1")"
 	echo "$EPOCHSECONDS $(pss "$collector") $(pss "$store")" >>"$tmp/pss"
 }
 under "two programs that compute" sqlite openssl
 under "servers under load (nginx, redis, PostgreSQL)" nginx redis postgres
-under "a compiler that begins anew all the time" cc1 cc1
+under "a compiler that restarts all the time" cc1 cc1
 under "20 programs in Python of 4 threads each, two of them busy" pythons
 
 load_begin sqlite 60

@@ -110,8 +110,8 @@ bytes_rows() { # NAME
 	steady=$(calc "($(json read_bytes) - $(json walked_in_user_space_bytes)) / ($(json samples) - $later + 1e-9)")
 	all_perf=$(perf script -F tid -i "$tmp/perf.data" 2>/dev/null | grep -c .)
 	theirs=$(calc "$(stat -c %s "$tmp/perf.data") / ($all_perf + 1e-9)")
-	row "$1: bytes the kernel writes for a sample once the tables are there, against perf's DWARF mode" "≤ 1/50" \
-		"$steady against $theirs: 1/$(calc "$theirs / $steady"); with the $later of $(json samples) samples that brought their stack along $ours: 1/$(calc "$theirs / $ours")" \
+	row "$1: bytes of a sample, against perf's" "≤ 1/50" \
+		"$steady against $theirs: 1/$(calc "$theirs / $steady"); with the $later of $(json samples) samples with a copy of their stack $ours: 1/$(calc "$theirs / $ours")" \
 		"$(met "$steady <= $theirs / 50")"
 }
 reasons() { # the markers of truncated stacks, and how often
@@ -121,7 +121,7 @@ reasons() { # the markers of truncated stacks, and how often
 one() { # NAME
 	local share low high perf_share perf_low perf_high why depth perf_depth
 	if ! load_begin "$1" $((seconds * 4 + 60)); then
-		row "$1: stacks that reach the thread's start" "≥ 99 %" "${load_missing:-it did not start: $(tail -1 "$tmp/load.err")}" -
+		row "$1: whole stacks" "≥ 99 %" "${load_missing:-it did not start: $(tail -1 "$tmp/load.err")}" -
 		return
 	fi
 	samples=0 perf_samples=0
@@ -131,17 +131,17 @@ one() { # NAME
 	done
 	load_end
 	if [ "$samples" = 0 ] || [ "$perf_samples" = 0 ]; then
-		row "$1: stacks that reach the thread's start" "≥ 99 %" "not watched: $samples samples, perf $perf_samples" no
+		row "$1: whole stacks" "≥ 99 %" "not watched: $samples samples, perf $perf_samples" no
 		return
 	fi
 	read -r share low high <<<"$(wilson "$whole" $((samples - none)))"
 	read -r perf_share perf_low perf_high <<<"$(wilson "$perf_whole" $((perf_samples - perf_none)))"
 	why=$(reasons)
 	depth=$(calc "$(mean_depth "$perf_share" $((samples - none)))") perf_depth=$(calc "$perf_frames / ($perf_whole + 1e-9)")
-	row "$1: stacks that reach the thread's start" "≥ 99 %" \
+	row "$1: whole stacks" "≥ 99 %" \
 		"$share % ($low–$high) of $((samples - none))${why:+; not: $why}; without a user side: $none; perf $perf_share % ($perf_low–$perf_high) of $((perf_samples - perf_none))" \
 		"$(met "$share >= 99")"
-	row "$1: mean depth of user frames, against perf's, of the share of stacks that perf did not cut" "within 5 %" \
+	row "$1: depth of user frames, against perf's" "within 5 %" \
 		"$depth, perf $perf_depth: $(calc "$depth / ($perf_depth + 1e-9)") ×" "$(met "$depth >= 0.95 * $perf_depth && $depth <= 1.05 * $perf_depth")"
 	bytes_rows "$1"
 }
