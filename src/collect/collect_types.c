@@ -1,6 +1,7 @@
 /* The sample types of each event, added to the sink. */
 #include "collect/collect_state.h"
 
+#include "collect/collect.h"
 #include "collect/resolve/resolve.h"
 #include "profile/series.h"
 

@@ -1,10 +1,13 @@
 /* Caches kind, name and state of stacks. */
 #include "query/lanes/lanes_work.h"
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/names.h"
 #include "profile/profile.h"
 #include "profile/stack.h"
 #include "profile/tree/tree.h"
+#include "query/lanes/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
