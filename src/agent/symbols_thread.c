@@ -3,7 +3,9 @@
 #include "agent/symbols_upload.h"
 
 #include "agent/http_thread.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/http_get.h"
 #include "base/log.h"
 #include "base/mem.h"

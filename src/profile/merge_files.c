@@ -1,6 +1,7 @@
 /* Compares the names of two profiles at the same addresses. */
 #include "profile/merge_files.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/names.h"

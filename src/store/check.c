@@ -1,7 +1,9 @@
 /* Verifies each kind of file by its checksums. */
 #include "store/check.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "store/catalog/catalog.h"
 #include "store/day/batch_rows.h"
 #include "store/day/inbox.h"

@@ -1,6 +1,7 @@
 /* Counts and numbers distinct rules. */
 #include "unwind/rule_set.h"
 
+#include "base/mem.h"
 #include "unwind/cfi.h"
 
 #include <string.h>

@@ -2,6 +2,8 @@
  * tables. */
 #include "cmd/doctor/doctor.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/json/json.h"

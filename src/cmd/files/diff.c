@@ -1,5 +1,7 @@
 /* cresset diff: compares two files, and shows how certain each change is. */
 #include "profile/change/diff.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/log.h"

@@ -1,7 +1,11 @@
 /* Checks the filter options, compiles the expressions, and selects the type to show. */
 #include "cmd/files/filter.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "profile/profile.h"

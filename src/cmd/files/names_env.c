@@ -1,8 +1,10 @@
 /* Reads CRESSET_CACHE and the DEBUGINFOD_ variables. */
 #include "cmd/files/names_env.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/cache_dir.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "collect/kernel/sampler_opts.h"

@@ -2,6 +2,7 @@
 #include "collect/resolve/labels.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "collect/proc/cgroup_path.h"
 #include "collect/proc/proc_stat.h"
 #include "collect/proc/process_context.h"

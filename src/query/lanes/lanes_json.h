@@ -20,8 +20,9 @@
 #ifndef CRESSET_QUERY_LANES_LANES_JSON_H
 #define CRESSET_QUERY_LANES_LANES_JSON_H
 
-#include "base/buf.h"
 #include "query/lanes/lanes.h"
+
+struct buf;
 
 /* Appends lanes, with a newline at the end. */
 void lanes_json(const struct query_lanes *l, struct buf *b);

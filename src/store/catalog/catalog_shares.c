@@ -2,7 +2,9 @@
 #include "store/catalog/catalog_state.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/strtab.h"

@@ -1,6 +1,7 @@
 /* Rows by series and hour, found through a hash map. */
 #include "store/day/head.h"
 
+#include "base/mem.h"
 #include "base/radix.h"
 #include "profile/sum.h"
 

@@ -44,6 +44,8 @@
 #include "store/part/part.h"
 #include "store/sqlite/db.h"
 
+struct err;
+
 /* In the order of keys[] in part_state.c. */
 struct part_state {
 	int64_t day_ns;

@@ -6,6 +6,8 @@
 #ifndef CRESSET_SYMBOL_DWARF_DWARF_DIE_H
 #define CRESSET_SYMBOL_DWARF_DWARF_DIE_H
 
+#include "base/buf.h"
+#include "base/vec.h"
 #include "symbol/dwarf/dwarf_abbrev.h"
 
 #include <stdbool.h>

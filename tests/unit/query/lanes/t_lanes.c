@@ -3,6 +3,9 @@
 #include "lanes_world.h"
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
 #include "query/lanes/lanes_json.h"
 #include "query/plan.h"
 

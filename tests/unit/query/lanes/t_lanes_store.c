@@ -4,6 +4,8 @@
 #include "store_world.h"
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "query/lanes/lanes_json.h"
 
 /* Everything of the profile, in the store. */
