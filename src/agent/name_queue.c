@@ -9,7 +9,6 @@
 #include "collect/process/symbolize.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
-#include "profile/strtab.h"
 
 void name_queue_init(struct name_queue *n, const struct name_files_opts *files)
 {

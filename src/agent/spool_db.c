@@ -1,5 +1,4 @@
 /* The spool's file: statements. */
-#include "agent/spool.h"
 #include "agent/spool_state.h"
 #include "base/buf.h"
 #include "base/err.h"

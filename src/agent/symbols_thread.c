@@ -9,7 +9,6 @@
 #include "base/http_get.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "collect/kernel/sampler_opts.h"
 #include "collect/process/elf_names.h"
 #include "profile/frame.h"
 

@@ -6,7 +6,6 @@
 #include "profile/frame.h"
 #include "profile/names.h"
 #include "profile/profile.h"
-#include "profile/strtab.h"
 
 #include <stdlib.h>
 #include <string.h>

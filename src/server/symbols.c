@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/vec.h"
 #include "profile/names.h"
 #include "profile/profile.h"

@@ -1,7 +1,6 @@
 #include "symbol/cxx_newer.h"
 
 #include "base/buf.h"
-#include "base/str.h"
 
 #include <ctype.h>
 #include <stdint.h>

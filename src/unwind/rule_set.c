@@ -2,7 +2,7 @@
 #include "unwind/rule_set.h"
 
 #include "base/mem.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_rule.h"
 
 #include <string.h>
 

@@ -17,7 +17,6 @@
 #include "format/table/table.h"
 #include "profile/change/signed.h"
 #include "profile/change/unseen.h"
-#include "profile/frame.h"
 #include "profile/profile.h"
 
 #include <errno.h>

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/names_env.h"
-#include "collect/kernel/sampler_opts.h"
 #include "collect/process/local_file.h"
 #include "collect/resolve/local.h"
 #include "format/common/format.h"

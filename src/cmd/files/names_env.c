@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "collect/kernel/sampler_opts.h"
 #include "collect/kernel/types_part.h"
 #include "collect/process/elf_names.h"
 #include "unwind/table_cache.h"

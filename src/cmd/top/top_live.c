@@ -4,7 +4,6 @@
  * once they are as many as the others. In the meantime its dictionary grows; when it is large, the
  * part still needed goes into a new one. While the feed is held, the profile does not change, and
  * another one takes new samples. */
-#include "agent/name_queue.h"
 #include "agent/name_requests.h"
 #include "base/arena.h"
 #include "base/buf.h"

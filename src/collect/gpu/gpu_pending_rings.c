@@ -4,7 +4,6 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "collect/gpu/gpu_time.h"
 #include "gpu/ring/ring_look.h"
 
 #include <errno.h>

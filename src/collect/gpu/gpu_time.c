@@ -11,7 +11,6 @@
 #include "collect/gpu/gpu_time.h"
 #include "collect/proc/proc_owner.h"
 #include "collect/process/user_shares.h"
-#include "collect/resolve/gpu_names.h"
 #include "collect/resolve/resolve.h"
 #include "gpu/code/probes.h"
 

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "collect/gpu/gpu_stall.h"
-#include "collect/gpu/gpu_time.h"
 #include "collect/resolve/gpu_names.h"
 #include "collect/resolve/resolve.h"
 #include "profile/sink.h"

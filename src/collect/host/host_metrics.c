@@ -10,7 +10,6 @@
 #include "collect/host/host_sources.h"
 #include "collect/kernel/check.h"
 #include "collect/kernel/missing.h"
-#include "collect/kernel/sampler_opts.h"
 #include "format/otlp/otlp_metrics.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -1,5 +1,5 @@
 /* Lanes as JSON. */
-#include "query/lanes/lanes_json.h"
+#include "query/lanes/lanes.h"
 
 #include "base/buf.h"
 #include "base/json/json.h"

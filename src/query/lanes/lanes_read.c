@@ -5,7 +5,6 @@
 #include "base/vec.h"
 #include "format/common/value.h"
 #include "profile/sum.h"
-#include "query/lanes/lanes.h"
 #include "query/lanes/lanes_work.h"
 
 #include <errno.h>

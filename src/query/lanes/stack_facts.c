@@ -7,7 +7,6 @@
 #include "profile/profile.h"
 #include "profile/stack.h"
 #include "profile/tree/tree.h"
-#include "query/lanes/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>

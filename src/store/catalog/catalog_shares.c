@@ -3,11 +3,9 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
-#include "profile/strtab.h"
 #include "store/catalog/catalog.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "store/names/names_db.h"
 #include "store/names/names_db_state.h"
 
 void names_gathered_init(struct names_gathered *g)

@@ -1,5 +1,4 @@
 /* SQL statements of the tables of names.db. */
-#include "store/names/names_db.h"
 #include "store/names/names_db_state.h"
 
 #include <errno.h>

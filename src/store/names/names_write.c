@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/radix.h"
 #include "base/vec.h"
-#include "store/names/names_db.h"
 
 #include <stdlib.h>
 

@@ -296,7 +296,9 @@ static int write_first_state(struct part *p, struct err *err)
 	return rc ? rc : part_change_end(p, &c, 0, err);
 }
 
-int part_files_open(struct part *p, int64_t day_ns, struct err *err)
+/* Opens both files. The detail is created only with the first blocks of a day: a day with blocks
+ * and without detail has dropped it. A damaged detail counts as none. */
+static int part_files_open(struct part *p, int64_t day_ns, struct err *err)
 {
 	int rc = open_db(p, p->path, &part_day_schema, &p->day, err);
 

@@ -1,7 +1,6 @@
 /* Parses the headers of all versions of the table. */
 #include "symbol/go/gopclntab.h"
 
-#include "base/mem.h"
 #include "base/search.h"
 #include "symbol/elf/elf_layout.h"
 

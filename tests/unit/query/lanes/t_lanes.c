@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "query/lanes/lanes_json.h"
+#include "query/lanes/lanes.h"
 #include "query/plan.h"
 
 #include <errno.h>
