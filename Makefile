@@ -307,7 +307,7 @@ check-fmt:
 	@$(call on_files,clang-format --dry-run -Werror,$(call checked,$(C_FILES)))
 check-sh:
 	@$(call on_files,shellcheck -x -S warning,$(call checked,$(SH_FILES)))
-check-layers: $(BUILD)/libcresset.a ## includes point downwards only, no state in files
+check-layers: $(BUILD)/libcresset.a ## includes point downwards only and in no circle, no state in files
 	BUILD=$(BUILD) tools/check-layers
 check-reads: ## no call in the collector that another process can make wait
 	tools/check-reads

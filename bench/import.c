@@ -6,6 +6,7 @@
  *
  * The program that the inputs show has a function for every three locations, with names of 5 to 60 bytes. Each location calls
  * six others, the first of them half the time; stacks are 10 to 60 frames deep, and are sampled by a power law. */
+#include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
 #include "base/pb.h"

@@ -4,6 +4,7 @@
  *   lanes DIR      makes a store there, and says how long its questions take: bench/lanes.sh */
 #include "query/lanes/lanes.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "profile/frame.h"
 #include "profile/profile.h"

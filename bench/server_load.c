@@ -8,6 +8,7 @@
  *   server_load read CRESSET DIR             a day of 800 series: "read NAME P99_MS" */
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "format/otlp/otlp_pack.h"

@@ -13,6 +13,7 @@
 #include "store/engine.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 
 #include <malloc.h>
 #include <stdio.h>

@@ -24,6 +24,8 @@ struct walk {
 	__u32 pos, len;
 	const char *image;
 };
+#include "base/err.h"
+#include "base/mem.h"
 #include "bpf/unwind_find.h"
 
 enum { ROUNDS = 15, LOOKUPS = 1 << 18 };

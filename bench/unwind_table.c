@@ -4,6 +4,7 @@
  *     unwind_table [FILE] */
 #include "largest_library.h"
 
+#include "base/err.h"
 #include "symbol/elf/elf_file.h"
 #include "unwind/cfi.h"
 #include "unwind/table.h"

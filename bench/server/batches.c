@@ -1,6 +1,8 @@
 #include "batches.h"
 
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "format/otlp/otlp.h"
 #include "profile/profile.h"
 

@@ -1,6 +1,7 @@
 #include "day.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "batches.h"

@@ -6,6 +6,7 @@
 #include "duckdb_api.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "model.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 
 enum question {
 	Q_TREE,       /* one series, one hour: the flame tree, with names */

@@ -2,6 +2,7 @@
 #include "model_real.h"
 
 #include "base/hash.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+#include "base/mem.h"
 #include "model.h"
 
 #include <stdio.h>

@@ -1,7 +1,9 @@
 #include "model_real.h"
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/input.h"
+#include "base/mem.h"
 #include "engine.h"
 #include "store/recording/recording.h"
 

@@ -1,4 +1,5 @@
 /* What is right: every row is added up in plain arrays as it comes. */
+#include "base/mem.h"
 #include "engine.h"
 
 #include <math.h>

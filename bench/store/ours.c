@@ -3,6 +3,8 @@
 #include "engine.h"
 
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
 #include "profile/tree/tree_stacks.h"
 #include "profile/tree/tree_sums.h"
 #include "store/codec/store.h"

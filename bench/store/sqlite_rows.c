@@ -1,4 +1,5 @@
 /* The peer that needs no new program: rows in a SQLite table whose key is what is asked for. Only some hours of them: it takes its time. */
+#include "base/mem.h"
 #include "engine.h"
 
 #include <sqlite3.h>

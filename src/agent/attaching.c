@@ -14,7 +14,6 @@
 #include "collect/collect.h"
 #include "collect/host/host_sources.h"
 #include "collect/inspect/inspect.h"
-#include "collect/kernel/sampler_opts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #include "agent/batch_receiver.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "profile/chunk_read.h"
 #include "profile/frame.h"

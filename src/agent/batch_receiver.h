@@ -5,12 +5,14 @@
 
 #include "agent/name_queue.h"
 #include "agent/wire.h"
+#include "base/buf.h"
 #include "base/stream.h"
 #include "profile/chunk_read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct name_files_opts;
 
 /* dict: the current dictionary, which only grows until `end`, with all names known so far.

@@ -3,6 +3,7 @@
 #include "agent/health.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 
 #include <errno.h>

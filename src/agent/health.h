@@ -8,10 +8,10 @@
 #ifndef CRESSET_AGENT_HEALTH_H
 #define CRESSET_AGENT_HEALTH_H
 
-#include "base/err.h"
-
 #include <stdatomic.h>
 #include <stdint.h>
+
+struct err;
 
 enum { HEALTH_INTERVALS = 2 };
 #define HEALTH_SHORTEST_NS 5000000000ull /* short intervals: a busy machine delays any process */

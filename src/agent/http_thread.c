@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/err.h"
 #include "base/http_get.h"
 #include "base/mem.h"
 

@@ -9,13 +9,12 @@
 #ifndef CRESSET_AGENT_HTTP_THREAD_H
 #define CRESSET_AGENT_HTTP_THREAD_H
 
-#include "base/err.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct http_request;
 
 enum {

@@ -2,8 +2,10 @@
 #include "agent/keep_spool.h"
 
 #include "agent/name_queue.h"
+#include "agent/name_requests.h"
 #include "agent/spool.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "format/otlp/otlp.h"
 #include "profile/copy.h"
@@ -42,7 +44,7 @@ static uint64_t key_of(const struct profile *dict, uint32_t frame)
 {
 	const struct frame *f = &dict->frames.frames.v[frame];
 
-	return hash_mix(name_queue_key(dict, f->mapping), f->offset);
+	return hash_mix(name_mapping_key(dict, f->mapping), f->offset);
 }
 
 static void remember(struct name_memory *m, const struct profile *dict)

@@ -8,6 +8,7 @@
 #define CRESSET_AGENT_KEEP_SPOOL_H
 
 #include "agent/batch_receiver.h"
+#include "base/buf.h"
 #include "base/hash.h"
 
 /* Names of frames, kept from one dictionary to the next. Naming (name_queue.h) looks up an address

@@ -1,7 +1,9 @@
 /* Writes received batches to the store, and retries when the disk is full. */
 #include "agent/batch_receiver.h"
 
+#include "base/err.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "format/otlp/otlp_metrics.h"
 #include "store/codec/metric_samples.h"
 

@@ -2,6 +2,8 @@
  * file. */
 #include "agent/name_guard.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

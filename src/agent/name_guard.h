@@ -7,10 +7,10 @@
 #ifndef CRESSET_AGENT_NAME_GUARD_H
 #define CRESSET_AGENT_NAME_GUARD_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+struct err;
 
 enum {
 	NAME_GUARD_FILES = 64, /* more: the oldest is forgotten */
@@ -18,7 +18,7 @@ enum {
 };
 
 struct name_guard {
-	uint64_t reading; /* key of the current file (name_queue_key); 0: none */
+	uint64_t reading; /* key of the current file (name_mapping_key); 0: none */
 	struct name_guard_file {
 		uint64_t key; /* 0: free */
 		uint32_t ends;

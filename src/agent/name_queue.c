@@ -9,7 +9,6 @@
 #include "collect/process/symbolize.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
-#include "profile/strtab.h"
 
 void name_queue_init(struct name_queue *n, const struct name_files_opts *files)
 {
@@ -54,14 +53,6 @@ void name_queue_forget(struct name_queue *n)
 	map_clear(&n->done);
 }
 
-uint64_t name_queue_key(const struct profile *dict, uint32_t mapping)
-{
-	const struct mapping *m = &dict->frames.mappings.v[mapping];
-	uint64_t name = hash_bytes(profile_str(dict, m->name), strtab_len(&dict->strings, m->name));
-
-	return hash_mix(hash_mix(name, hash_bytes(m->build_id, m->build_id_len)), m->identity);
-}
-
 static struct name_queue_want *want_of(struct name_queue *n, const struct profile *dict,
 				       uint32_t mapping)
 {
@@ -69,7 +60,7 @@ static struct name_queue_want *want_of(struct name_queue *n, const struct profil
 
 	if (known)
 		return &n->wants.v[*known];
-	uint64_t key = name_queue_key(dict, mapping);
+	uint64_t key = name_mapping_key(dict, mapping);
 	uint32_t i = map_intern(&n->by_key, key, n->wants.n, NULL, NULL);
 	if (i == n->wants.n)
 		vec_push(&n->wants, (struct name_queue_want){ .key = key });
@@ -94,7 +85,7 @@ static void want_frame(struct name_queue *n, struct name_queue_want *w, uint64_t
 		w->since_ns = n->clock.mono_ns();
 	map_put(&w->frames, offset, frame);
 	if (n->asks)
-		name_requests_add(n->asks, name_queue_frame_key(w->key, offset));
+		name_requests_add(n->asks, name_frame_key(w->key, offset));
 }
 
 void name_queue_look(struct name_queue *n, const struct profile *dict)
@@ -105,7 +96,7 @@ void name_queue_look(struct name_queue *n, const struct profile *dict)
 		if (f->kind != FRAME_NATIVE || f->mapping == MAPPING_NONE)
 			continue;
 		struct name_queue_want *w = want_of(n, dict, f->mapping);
-		if (!map_get(&n->done, name_queue_frame_key(w->key, f->offset)) &&
+		if (!map_get(&n->done, name_frame_key(w->key, f->offset)) &&
 		    state_of(n, dict, f->mapping) != SYMBOLS_THERE)
 			want_frame(n, w, f->offset, n->seen_frames);
 	}
@@ -168,7 +159,7 @@ static void remember(struct name_queue *n, const struct name_queue_want *w)
 	if (n->done.n >= NAME_QUEUE_MAX_DONE)
 		map_clear(&n->done);
 	map_each (&w->frames, slot)
-		map_put(&n->done, name_queue_frame_key(w->key, slot->key), 1);
+		map_put(&n->done, name_frame_key(w->key, slot->key), 1);
 }
 
 /* The first read of a file does not count against the shared budget. */
@@ -249,7 +240,7 @@ bool name_queue_file(struct name_queue *n, struct profile *dict, uint32_t mappin
 	wait_after(n, w, n->clock.mono_ns(), n->clock.cpu_ns() - begin_ns);
 	if (n->asks)
 		map_each (&w->frames, slot)
-			vec_push(&n->looked_up.v, name_queue_frame_key(w->key, slot->key));
+			vec_push(&n->looked_up.v, name_frame_key(w->key, slot->key));
 	n->was_asked |= w->is_asked;
 	w->is_asked = false;
 	map_done(&w->frames);

@@ -45,7 +45,7 @@ enum {
 #define NAME_QUEUE_ASKED_NS      600000000ll
 
 struct name_queue_want {   /* a file and its pending frames */
-	uint64_t key;      /* identifies the mapping's file (name_queue_key) */
+	uint64_t key;      /* identifies the mapping's file (name_mapping_key) */
 	uint32_t mapping;  /* in the current dictionary; MAPPING_NONE: it is not there */
 	struct map frames; /* offset → frame, still unnamed */
 	uint64_t due_ns;
@@ -70,7 +70,7 @@ struct name_queue {
 	struct map by_mapping;          /* of the current dictionary → index in wants */
 	struct map by_key;              /* → index in wants */
 	VEC(struct name_queue_want) wants;
-	struct map done;            /* name_queue_frame_key */
+	struct map done;            /* name_frame_key */
 	struct name_keys looked_up; /* frames not yet reported to asks */
 	bool was_asked;             /* one of looked_up belongs to a requested file */
 };
@@ -78,12 +78,6 @@ struct name_queue {
 void name_queue_init(struct name_queue *n, const struct name_files_opts *files);
 void name_queue_done(struct name_queue *n);
 
-/* Returns a key for a mapping's file, the same in every dictionary. */
-uint64_t name_queue_key(const struct profile *dict, uint32_t mapping);
-static inline uint64_t name_queue_frame_key(uint64_t mapping_key, uint64_t offset)
-{
-	return hash_mix(mapping_key, offset);
-}
 /* Forgets which frames were looked up: the next dictionary looks them up again. */
 void name_queue_forget(struct name_queue *n);
 

@@ -1,9 +1,9 @@
 /* A list of requested frames under a lock, and a condition that wakes queries when names arrive. */
 #include "agent/name_requests.h"
 
-#include "agent/name_queue.h"
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "profile/frame.h"
@@ -50,6 +50,14 @@ void name_requests_free(struct name_requests *a)
 	pthread_cond_destroy(&a->settled);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
+}
+
+uint64_t name_mapping_key(const struct profile *dict, uint32_t mapping)
+{
+	const struct mapping *m = &dict->frames.mappings.v[mapping];
+	uint64_t name = hash_bytes(profile_str(dict, m->name), strtab_len(&dict->strings, m->name));
+
+	return hash_mix(hash_mix(name, hash_bytes(m->build_id, m->build_id_len)), m->identity);
 }
 
 /* --- for naming ------------------------------------------------------------------------------- */
@@ -126,8 +134,8 @@ static void find_waiting(struct name_requests *a, const struct profile *dict,
 		if (f->mapping == MAPPING_NONE)
 			continue;
 		if (!keys[f->mapping])
-			keys[f->mapping] = name_queue_key(dict, f->mapping);
-		uint64_t frame = name_queue_frame_key(keys[f->mapping], f->offset);
+			keys[f->mapping] = name_mapping_key(dict, f->mapping);
+		uint64_t frame = name_frame_key(keys[f->mapping], f->offset);
 		if (!map_get(&a->waiting, frame))
 			continue;
 		vec_push(&out->v, frame);

@@ -6,13 +6,14 @@
 #ifndef CRESSET_AGENT_NAME_REQUESTS_H
 #define CRESSET_AGENT_NAME_REQUESTS_H
 
-#include "base/err.h"
+#include "base/hash.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct name_requests;
 struct profile;
 
@@ -26,9 +27,15 @@ int name_requests_fd(const struct name_requests *a);
 struct name_keys {
 	VEC(uint64_t) v;
 };
-/* Appends the mappings (name_queue_key) requested since the last call. */
+/* Returns a key for a mapping's file, the same in every dictionary. */
+uint64_t name_mapping_key(const struct profile *dict, uint32_t mapping);
+static inline uint64_t name_frame_key(uint64_t mapping_key, uint64_t offset)
+{
+	return hash_mix(mapping_key, offset);
+}
+/* Appends the mappings (name_mapping_key) requested since the last call. */
 void name_requests_take(struct name_requests *a, struct name_keys *out);
-/* Marks a frame as pending. frame: hash of its mapping and offset (name_queue_frame_key). */
+/* Marks a frame as pending. frame: hash of its mapping and offset (name_frame_key). */
 void name_requests_add(struct name_requests *a, uint64_t frame);
 /* The names of these frames are visible to queries now, or will not be found. */
 void name_requests_finish(struct name_requests *a, const uint64_t *frames, size_t n);

@@ -2,6 +2,7 @@
  * blocking. */
 #include "agent/outbox.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "profile/chunk_write.h"
 #include "profile/profile.h"

@@ -9,7 +9,9 @@
 #define CRESSET_AGENT_OUTBOX_H
 
 #include "agent/wire.h"
+#include "base/buf.h"
 #include "base/stream.h"
+#include "base/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,7 +12,6 @@
 #define CRESSET_AGENT_SENDER_H
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

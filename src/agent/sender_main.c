@@ -6,6 +6,7 @@
 #include "agent/spool.h"
 #include "agent/symbols_upload.h"
 #include "agent/up.h"
+#include "base/err.h"
 #include "base/http_get.h"
 #include "base/log.h"
 #include "base/sandbox/privileges.h"

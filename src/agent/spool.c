@@ -2,6 +2,9 @@
  * numbers them for the server. */
 #include "agent/spool_state.h"
 
+#include "agent/spool.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "store/sqlite/db.h"
 

@@ -1,5 +1,7 @@
 /* The spool's file: statements. */
 #include "agent/spool_state.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "store/sqlite/db.h"
 

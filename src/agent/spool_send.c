@@ -1,5 +1,8 @@
 /* Sending the entries of a spool, and the numbers that a server sees. */
+#include "agent/spool.h"
 #include "agent/spool_state.h"
+#include "base/buf.h"
+#include "base/err.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,11 +2,14 @@
 #ifndef CRESSET_AGENT_SPOOL_STATE_H
 #define CRESSET_AGENT_SPOOL_STATE_H
 
-#include "agent/spool.h"
+#include "agent/spool_types.h"
+#include "base/buf.h"
 #include "format/otlp/otlp_pack.h"
 
 #include <pthread.h>
 #include <stdint.h>
+
+struct err;
 
 /* --- deltas: a batch is compressed against its key, the last whole one (format/otlp/otlp_pack.h).
  *

@@ -4,6 +4,7 @@
 #include "agent/name_requests.h"
 #include "agent/up.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sandbox/privileges.h"

@@ -3,7 +3,9 @@
 #include "agent/name_guard.h"
 #include "agent/up.h"
 #include "agent/wire.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/notify.h"
 

@@ -3,11 +3,12 @@
 #include "agent/symbols_upload.h"
 
 #include "agent/http_thread.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/http_get.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "collect/kernel/sampler_opts.h"
 #include "collect/process/elf_names.h"
 #include "profile/frame.h"
 

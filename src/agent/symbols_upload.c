@@ -1,6 +1,7 @@
 /* Makes symbol tables from files of mappings, and passes them to the thread of symbols_thread.c. */
 #include "agent/symbols_upload.h"
 
+#include "base/buf.h"
 #include "collect/process/elf_names.h"
 #include "symbol/symbol_table.h"
 

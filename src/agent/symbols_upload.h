@@ -7,14 +7,15 @@
 #ifndef CRESSET_AGENT_SYMBOLS_UPLOAD_H
 #define CRESSET_AGENT_SYMBOLS_UPLOAD_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/hash.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 enum {
 	SYMBOLS_UPLOAD_MAX_KNOWN = 65536

@@ -13,7 +13,6 @@
 #ifndef CRESSET_AGENT_UP_H
 #define CRESSET_AGENT_UP_H
 
-#include "base/err.h"
 #include "collect/collect.h"
 #include "collect/proc/series_hook.h"
 #include "store/codec/store.h"
@@ -22,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct err;
 struct health;
 struct name_guard;
 struct sandbox;

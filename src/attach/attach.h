@@ -29,11 +29,11 @@
 #ifndef CRESSET_ATTACH_ATTACH_H
 #define CRESSET_ATTACH_ATTACH_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 /* The mappings of the process, and the files behind them; provided by the layer above. */
 struct gpu_map {
@@ -110,6 +110,12 @@ struct gpu_attach_opts {
 	void (*slow)(void *ctx, uint32_t pid, uint32_t tid);
 	void *slow_ctx;
 };
+
+/* Returns whether the refusal is overridden. */
+static inline bool attach_is_forced(const struct gpu_attach_opts *opts, enum gpu_attach_refusal why)
+{
+	return opts->forced & GPU_ATTACH_FORCEABLE & 1u << why;
+}
 enum { GPU_ATTACH_MAX_BYTES = 64 << 20 }; /* limit: bytes of a library to be attached */
 
 struct gpu_attach_report {

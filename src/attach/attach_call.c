@@ -4,7 +4,6 @@
 
 #include "attach/attach_code.h"
 #include "attach/attach_stop.h"
-#include "attach/attach_symbols.h"
 #include "base/err.h"
 
 #ifdef __x86_64__

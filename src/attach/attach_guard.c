@@ -3,6 +3,7 @@
 #include "attach/attach_guard.h"
 
 #include "attach/attach_stop.h"
+#include "base/err.h"
 
 #ifdef __x86_64__
 

@@ -10,10 +10,10 @@
 
 #ifdef __x86_64__
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <sys/types.h>
+
+struct err;
 
 struct attach_guard {
 	struct attach_kept *kept; /* the page */

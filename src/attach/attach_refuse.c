@@ -3,6 +3,8 @@
 
 #include "attach/attach_status.h"
 #include "attach/attach_thread.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "symbol/elf/elf_file.h"
 
@@ -237,11 +239,6 @@ static bool every_thread_is_filtered(uint32_t pid)
 		if (attach_status_read(pid, tids[i], &s) == 0 && !s.seccomp)
 			return false;
 	return n > 0;
-}
-
-bool attach_is_forced(const struct gpu_attach_opts *o, enum gpu_attach_refusal why)
-{
-	return o->forced & GPU_ATTACH_FORCEABLE & 1u << why;
 }
 
 static enum gpu_attach_refusal by_choice(uint32_t pid, const struct gpu_attach_opts *o,

@@ -5,14 +5,13 @@
 
 #include "attach/attach.h"
 
+struct err;
+
 /* Returns why not, if so, with a message and a remedy in err. *already: the library is loaded. */
 enum gpu_attach_refusal attach_refuse(uint32_t pid, const struct gpu_attach_opts *opts,
 				      bool *already, struct err *err);
 /* Explains a refusal of ptrace by the kernel. */
 enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err);
-
-/* Returns whether the refusal is overridden. */
-bool attach_is_forced(const struct gpu_attach_opts *opts, enum gpu_attach_refusal why);
 
 /* Returns whether any process can be traced from here: NOT_REFUSED, PTRACE_SCOPE or PERMISSION. */
 enum gpu_attach_refusal attach_refused_always(void);

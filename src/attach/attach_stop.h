@@ -17,16 +17,13 @@
 
 #ifdef __x86_64__
 
+#include "attach/attach_symbols.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
-
-/* Code of a process in which its thread waits when the tracer is killed. */
-struct attach_shelter {
-	uint64_t system_call, loop; /* "syscall; ret" and "pop %rsp; ret" */
-};
 
 /* Whose registers the thread has. */
 enum attach_holder {

@@ -3,6 +3,7 @@
 #include "attach/attach_symbols.h"
 
 #include "attach/attach.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_find.h"

@@ -3,10 +3,11 @@
 #ifndef CRESSET_ATTACH_ATTACH_SYMBOLS_H
 #define CRESSET_ATTACH_ATTACH_SYMBOLS_H
 
-#include "attach/attach_stop.h"
-#include "base/err.h"
 #include "base/vec.h"
 
+#include <stdint.h>
+
+struct err;
 struct gpu_attach_view;
 
 enum attach_range_kind {
@@ -17,6 +18,10 @@ enum attach_range_kind {
 struct attach_range {
 	uint64_t start, end;
 	enum attach_range_kind kind;
+};
+/* Code in which a thread waits when its tracer is killed. */
+struct attach_shelter {
+	uint64_t system_call, loop; /* "syscall; ret" and "pop %rsp; ret" */
 };
 struct attach_symbols { /* zeroed = empty; addresses are those in the process */
 	uint64_t pthread_create, pthread_detach, dlopen, dlerror, munmap, errno_location;

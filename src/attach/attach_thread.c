@@ -1,7 +1,7 @@
 /* Examines the threads of a process for one that waits in a safe system call. */
 #include "attach/attach_thread.h"
 
-#include "attach/attach_refuse.h"
+#include "attach/attach.h"
 #include "attach/attach_status.h"
 #include "attach/attach_symbols.h"
 #include "base/fs.h"

@@ -1,4 +1,5 @@
 /* Encodes bytes as base64 (RFC 4648), with padding. */
+#include "base/buf.h"
 #include "base/escape.h"
 
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* Opens cache directories, and checks the owner and mode of each. */
 #include "base/cache_dir.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 

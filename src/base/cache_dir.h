@@ -8,11 +8,11 @@
 #ifndef CRESSET_BASE_CACHE_DIR_H
 #define CRESSET_BASE_CACHE_DIR_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum {
 	CACHE_MAX_KEY = 64,      /* bytes; longer keys have no file */

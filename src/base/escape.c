@@ -1,6 +1,7 @@
 /* One loop per output format, over the characters of utf8.h. */
 #include "base/escape.h"
 
+#include "base/buf.h"
 #include "base/utf8.h"
 
 #include <string.h>

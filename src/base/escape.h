@@ -7,9 +7,9 @@
 #ifndef CRESSET_BASE_ESCAPE_H
 #define CRESSET_BASE_ESCAPE_H
 
-#include "base/buf.h"
-
 #include <stddef.h>
+
+struct buf;
 
 /* Valid UTF-8; control characters are retained. */
 void esc_utf8(struct buf *b, const char *s, size_t len, size_t max);

@@ -1,6 +1,8 @@
 /* Prints numbers with three significant digits and the fitting unit. */
 #include "base/fmt.h"
 
+#include "base/buf.h"
+
 #include <stdio.h>
 
 struct fmt_unit {

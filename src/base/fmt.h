@@ -2,9 +2,9 @@
 #ifndef CRESSET_BASE_FMT_H
 #define CRESSET_BASE_FMT_H
 
-#include "base/buf.h"
-
 #include <stdint.h>
+
+struct buf;
 
 /* 1,234,567 */
 void fmt_count(struct buf *b, uint64_t n);

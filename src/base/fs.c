@@ -1,6 +1,7 @@
 /* Reads files up to a limit. Files are written under a temporary name, then renamed. */
 #include "base/fs.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/unpack.h"
 

@@ -8,10 +8,11 @@
 #define CRESSET_BASE_FS_H
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 /* Reads fd to its end and appends to b, which is unchanged on failure. -EFBIG past max bytes. */
 int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);

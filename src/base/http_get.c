@@ -1,6 +1,8 @@
 /* Loads libcurl on first use and sets its options: schemes, redirects, time and size limits. */
 #include "base/http_get.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <curl/curl.h>

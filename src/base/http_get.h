@@ -11,14 +11,13 @@
 #ifndef CRESSET_BASE_HTTP_GET_H
 #define CRESSET_BASE_HTTP_GET_H
 
-#include "base/err.h"
-
-#include "base/buf.h"
-
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 /* The names that libcurl is loaded by: the first one that is here. */
 #define HTTP_LIBRARIES "libcurl-gnutls.so.4", "libcurl.so.4"

@@ -1,6 +1,8 @@
 /* Reads a window from a descriptor or memory, and decompresses it with unpack.h. */
 #include "base/input.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/unpack.h"
 #include "base/utf8.h"

@@ -5,12 +5,12 @@
 #ifndef CRESSET_BASE_INPUT_H
 #define CRESSET_BASE_INPUT_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 enum { INPUT_PEEK = 64 * 1024 };
 #define INPUT_MAX_BYTES (64ull << 30) /* limit: uncompressed and decoded bytes of a stream */

@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 
 #include <errno.h>

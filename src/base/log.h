@@ -5,7 +5,7 @@
 #ifndef CRESSET_BASE_LOG_H
 #define CRESSET_BASE_LOG_H
 
-#include "base/err.h"
+struct err;
 
 enum log_level { LOG_QUIET = 0, LOG_NORMAL = 1, LOG_VERBOSE = 2, LOG_DEBUG = 3 };
 

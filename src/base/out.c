@@ -1,4 +1,6 @@
 /* An output file with a buffer: written under a temporary name, and renamed when complete. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"

@@ -3,6 +3,7 @@
 #include "base/pattern.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,10 +8,10 @@
 #ifndef CRESSET_BASE_PATTERN_H
 #define CRESSET_BASE_PATTERN_H
 
-#include "base/err.h"
-
 #include <regex.h>
 #include <stddef.h>
+
+struct err;
 
 enum {
 	PATTERN_MAX_LEN = 1024,

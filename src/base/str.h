@@ -1,13 +1,6 @@
-/* base/str.h: text from and for users: splitting and suggestions for mistyped names; includes
- * parsing of numbers (parse.h), UTF-8 (utf8.h), escaping (escape.h) and number formatting
- * (fmt.h). */
+/* base/str.h: text from and for users: splitting and suggestions for mistyped names. */
 #ifndef CRESSET_BASE_STR_H
 #define CRESSET_BASE_STR_H
-
-#include "base/escape.h"
-#include "base/fmt.h"
-#include "base/parse.h"
-#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <stddef.h>

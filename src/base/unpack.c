@@ -1,6 +1,7 @@
 /* One decoder per format behind one interface. */
 #include "base/unpack.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <errno.h>

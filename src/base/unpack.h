@@ -5,10 +5,11 @@
 #define CRESSET_BASE_UNPACK_H
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+struct err;
 
 /* Largest window that data may request: enough for xz -9 (64 MiB) and zstd --ultra -22 (128
  * MiB). */

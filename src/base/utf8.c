@@ -1,6 +1,7 @@
 /* The decoder, the width tables of terminals, and conversion from UTF-16. */
 #include "base/utf8.h"
 
+#include "base/buf.h"
 #include "base/search.h"
 
 #include <stdbool.h>

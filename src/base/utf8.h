@@ -3,11 +3,11 @@
 #ifndef CRESSET_BASE_UTF8_H
 #define CRESSET_BASE_UTF8_H
 
-#include "base/buf.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
 
 /* Returns the length of the valid UTF-8 sequence at s (1…4); 0 if invalid, overlong, a surrogate
  * or truncated by len. */

@@ -8,8 +8,7 @@
 #ifndef CRESSET_BASE_VEC_H
 #define CRESSET_BASE_VEC_H
 
-#include "base/mem.h"
-
+#include <stddef.h>
 #include <stdlib.h>
 
 #define VEC(type) \
@@ -18,14 +17,23 @@
 		size_t n, cap; \
 	}
 
+/* Returns the next capacity, at least `want`. */
+static inline size_t vec_next_cap(size_t cap, size_t want)
+{
+	size_t next = cap + cap / 2;
+
+	next = next < want ? want : next;
+	return next < 16 ? 16 : next;
+}
+/* Returns the memory with space for cap elements; aborts if memory is exhausted. */
+void *vec_resize(void *v, size_t cap, size_t size);
+
 #define vec_reserve(a, want) \
 	do { \
 		size_t want_ = (want); \
 		if (want_ > (a)->cap) { \
-			size_t cap_ = (a)->cap + (a)->cap / 2; \
-			cap_ = cap_ < want_ ? want_ : cap_; \
-			(a)->cap = cap_ < 16 ? 16 : cap_; \
-			(a)->v = xreallocarray((a)->v, (a)->cap, sizeof *(a)->v); \
+			(a)->cap = vec_next_cap((a)->cap, want_); \
+			(a)->v = vec_resize((a)->v, (a)->cap, sizeof *(a)->v); \
 		} \
 	} while (0)
 

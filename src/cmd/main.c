@@ -1,4 +1,7 @@
 /* The table of commands. Each is in the file of its name. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
 #include "store/sqlite/db.h"

@@ -2,6 +2,7 @@
 #include "collect/collect.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "collect/collect_state.h"
 #include "collect/gpu/gpu_probes.h"

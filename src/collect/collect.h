@@ -20,13 +20,10 @@
 #ifndef CRESSET_COLLECT_COLLECT_H
 #define CRESSET_COLLECT_COLLECT_H
 
-#include "base/err.h"
 #include "bpf/event.h"
-#include "collect/gpu/gpu_opts.h"
+#include "collect/collect_opts.h"
 #include "collect/kernel/gpu_stats.h"
 #include "collect/kernel/missing.h"
-#include "collect/kernel/sampler_opts.h"
-#include "collect/resolve/resolve_opts.h"
 #include "collect/worker/helper.h"
 #include "collect/worker/proc_reader.h"
 #include "profile/copy.h"
@@ -36,14 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Options of each part. Zeroed options record on-CPU time of the whole machine. */
-struct collect_opts {
-	struct sampler_opts sampler;
-	struct resolve_opts resolve;
-	struct gpu_collect_opts gpu;
-	/* Directory of all caches: unwind tables and kernel types are stored there. NULL: none. */
-	const char *cache_root;
-};
+struct err;
 
 struct collect_stats {
 	uint64_t samples, truncated,

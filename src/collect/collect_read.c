@@ -1,5 +1,6 @@
 /* Reads the rings, orders their records, and passes each to the resolver. */
 #include "base/clock.h"
+#include "base/err.h"
 #include "collect/collect_state.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #define CRESSET_COLLECT_COLLECT_STATE_H
 
 #include "base/cpu_budget.h"
-#include "collect/collect.h"
+#include "collect/collect_opts.h"
 #include "collect/gpu/collect_gpu.h"
 #include "collect/kernel/missing.h"
 #include "collect/kernel/program_news.h"
@@ -11,6 +11,8 @@
 #include "collect/resolve/order.h"
 #include "collect/resolve/resolve.h"
 #include "profile/sink.h"
+
+struct err;
 
 enum { COLLECT_PAUSE_MAX_NS = 2000000 }; /* longest time that a reader yields its CPU at one time */
 

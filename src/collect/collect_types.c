@@ -1,7 +1,6 @@
 /* The sample types of each event, added to the sink. */
 #include "collect/collect_state.h"
 
-#include "collect/resolve/resolve.h"
 #include "profile/series.h"
 
 /* Waits have no period: their value is their length. `wall` samples have the timer's period, though

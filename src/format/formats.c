@@ -1,6 +1,8 @@
 /* The table of all formats, in the order of detection. */
 #include "format/formats.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/str.h"
 #include "format/bpftrace/bpftrace.h"

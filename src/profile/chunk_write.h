@@ -3,13 +3,13 @@
 #ifndef CRESSET_PROFILE_CHUNK_WRITE_H
 #define CRESSET_PROFILE_CHUNK_WRITE_H
 
-#include "base/err.h"
 #include "profile/chunk.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct profile;
 
 /* Receives payloads, compressed if a bit of flags is set. A failure ends the writing. */

@@ -16,21 +16,11 @@
 
 struct buf;
 
-/* The language that a function's name is in: its kind; if it is native code, that of its source
- * file ("x.go"), or the one that the form of its name shows, as many files have no kinds ("JS:*f",
- * "example.com/json/v2.Decode"). FRAME_JIT stands for all code that is generated at run time. */
-enum frame_kind identity_language(enum frame_kind kind, const char *name, size_t len,
-				  const char *file, size_t file_len);
-
 /* Each appends the text without its build-dependent parts to out and returns true, or returns false
  * if it lacks one (out is then untouched). Never appends an empty text. */
 
 /* A function's name, of this language. */
 bool identity_name(enum frame_kind kind, const char *s, size_t len, struct buf *out);
-/* The name of code made at run time, as a perf map or jitdump has it, without what only says how
- * far it is optimized: V8's marks ("JS:*'render" for "JS:render") and compilers ("-liftoff"), and
- * Erlang's rows for what lies before a function ("-CodeInfoPrologue"). */
-bool identity_code(const char *s, size_t len, struct buf *out);
 /* A binary's path: its base name without version and " (deleted)". */
 bool identity_binary(const char *s, size_t len, struct buf *out);
 /* A source file's path: its directories without versions. The file's own name is retained, except
@@ -43,11 +33,6 @@ bool identity_is_bundle(const char *s, size_t len);
  * "example.com/json/v2.Decode"), and its length, 0 if none exists. A program may contain several.
  * identity_name removes it. */
 const char *identity_major(const char *s, size_t len, size_t *n);
-
-/* Returns the path of the source file in the name of generated code ("/srv/app.js" of
- * "JS:*render /srv/app.js:3:9"), and its length, 0 if none exists. identity_name removes its
- * directory. */
-const char *identity_place(const char *s, size_t len, size_t *n);
 
 /* Whether a program has at most one function of a name, so that source files are not needed to tell
  * functions apart: languages whose names contain the package or class. */

@@ -1,7 +1,7 @@
 /* Names of code that run-time systems generate. */
 #include "profile/identity_generated.h"
+
 #include "base/buf.h"
-#include "profile/identity.h"
 #include "profile/identity_text.h"
 
 /* Addresses: "/0x0000000800c8d440", ".0x…", " 0x…", "@0x…". */

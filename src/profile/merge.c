@@ -1,6 +1,8 @@
 /* Merges two profiles: adds each table of src to dst's, translating the ids of earlier tables. */
 #include "profile/profile.h"
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/merge_files.h"
 #include "profile/sum.h"
 

@@ -1,11 +1,11 @@
 /* Compares the names of two profiles at the same addresses. */
 #include "profile/merge_files.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/names.h"
 #include "profile/profile.h"
-#include "profile/strtab.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "profile/sum.h"
 
 #include <assert.h>

@@ -2,6 +2,8 @@
 #include "profile/prune.h"
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
 #include "base/pattern.h"
 #include "profile/profile.h"
 

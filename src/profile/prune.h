@@ -4,10 +4,9 @@
 #ifndef CRESSET_PROFILE_PRUNE_H
 #define CRESSET_PROFILE_PRUNE_H
 
-#include "base/err.h"
-
 #include <stdint.h>
 
+struct err;
 struct profile;
 
 /* Ends each stack above its first frame whose name matches drop_frames and not keep_frames, as `go

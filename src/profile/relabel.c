@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/pattern.h"
 #include "base/vec.h"

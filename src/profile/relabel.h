@@ -13,12 +13,11 @@
 #ifndef CRESSET_PROFILE_RELABEL_H
 #define CRESSET_PROFILE_RELABEL_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct sink;
 
 enum relabel_action {

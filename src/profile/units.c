@@ -1,6 +1,9 @@
 /* Units and their factors. */
 #include "profile/units.h"
 
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/sum.h"
 

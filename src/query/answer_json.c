@@ -1,7 +1,10 @@
 /* The JSON of each result: range, tree, table, catalog. */
 #include "query/answer_json.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/json/json.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "query/catalog.h"

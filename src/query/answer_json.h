@@ -23,6 +23,7 @@
 #include "query/metrics.h"
 #include "query/plan.h"
 
+struct buf;
 struct catalog_texts;
 struct json;
 struct profile;

@@ -1,4 +1,8 @@
 /* Copies what a query selects into a profile, for charts, heatmaps and file writers. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/copy.h"
 #include "query/groups.h"
 #include "query/plan.h"

@@ -1,6 +1,8 @@
 /* Collects labels and values of matching series, up to a limit. */
 #include "query/catalog.h"
 
+#include "base/buf.h"
+#include "base/mem.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/strtab.h"

@@ -3,9 +3,12 @@
 #define CRESSET_QUERY_CATALOG_H
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/vec.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+struct buf;
 struct profile;
 struct selector;
 struct type;

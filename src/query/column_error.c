@@ -1,6 +1,7 @@
 /* Errors of columns that a source does not have. */
 #include "query/query.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 

@@ -1,6 +1,8 @@
 /* Matches series with the selector, and groups them by labels. */
 #include "query/groups.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "query/query.h"
 #include "query/selector.h"
 

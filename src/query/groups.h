@@ -3,6 +3,7 @@
 #ifndef CRESSET_QUERY_GROUPS_H
 #define CRESSET_QUERY_GROUPS_H
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -3,12 +3,11 @@
 #ifndef CRESSET_QUERY_GUARD_H
 #define CRESSET_QUERY_GUARD_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct source;
 
 struct guard_limits {

@@ -1,6 +1,8 @@
 /* Reads points, reduces them per step, and sums groups. */
 #include "query/metrics.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "profile/sum.h"
 #include "query/groups.h"
 #include "query/guard.h"

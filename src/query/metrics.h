@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "store/codec/metric_steps.h"
 
+struct err;
 struct query;
 
 #define QUERY_METRIC_GAP_NS INT64_C(300000000000)

@@ -1,6 +1,7 @@
 /* Copies selected samples to a new profile. */
 #include "query/part.h"
 
+#include "base/err.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/tree/select.h"

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "profile/change/diff.h"
 #include "profile/sink.h"

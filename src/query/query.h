@@ -2,9 +2,10 @@
 #ifndef CRESSET_QUERY_QUERY_H
 #define CRESSET_QUERY_QUERY_H
 
-#include "base/err.h"
 #include "profile/tree/tree.h"
 #include "query/guard.h"
+
+struct err;
 
 #define QUERY_STALE_NS INT64_C(300000000000)
 

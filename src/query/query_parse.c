@@ -1,7 +1,9 @@
 /* Parses parameters, with errors at their position. */
 #include "query/query_parse.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -11,6 +11,8 @@
 
 #include "query/time.h"
 
+struct buf;
+struct err;
 struct profile;
 struct query;
 struct selector;

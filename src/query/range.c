@@ -1,5 +1,9 @@
 /* Totals over time. The sums of a group come from those of its series, separately for each period;
  * for snapshots and columns, row by row. */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "query/groups.h"
 #include "query/guard.h"

@@ -3,10 +3,12 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/pattern.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "profile/link.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -20,12 +20,11 @@
 #ifndef CRESSET_QUERY_SELECTOR_H
 #define CRESSET_QUERY_SELECTOR_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct profile;
 
 enum {

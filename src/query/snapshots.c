@@ -2,6 +2,7 @@
 #include "query/snapshots.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/sum.h"

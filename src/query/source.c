@@ -1,6 +1,9 @@
 /* The operations of each kind of source. */
 #include "query/source.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+
 #include <stdlib.h>
 
 void source_note_left_out(struct source *s, struct buf *out)

@@ -6,13 +6,13 @@
 #ifndef CRESSET_QUERY_SOURCE_H
 #define CRESSET_QUERY_SOURCE_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "profile/sink.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buf;
+struct err;
 struct metric_point;
 struct profile;
 struct sample_part;

@@ -1,7 +1,9 @@
 /* A profile as a source. Rows are sorted once, by series, then time. For rows that cover time the
  * maximum end so far is stored as well, so that both ends of a range are found by binary search. */
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/sum.h"
 #include "profile/tree/time_range.h"

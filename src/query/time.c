@@ -1,6 +1,7 @@
 /* Parses absolute and relative times. */
 #include "query/time.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/sum.h"

@@ -10,11 +10,11 @@
 #ifndef CRESSET_QUERY_TIME_H
 #define CRESSET_QUERY_TIME_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 /* Unix time in ns. Finding the first and the last time is slow, so range is called for both when
  * one is needed; NULL: they are set. */

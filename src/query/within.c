@@ -2,6 +2,7 @@
 #include "query/query.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "query/time.h"
 
 #include <errno.h>

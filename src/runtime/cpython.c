@@ -1,4 +1,6 @@
 /* CPython as a row of runtimes[]. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"

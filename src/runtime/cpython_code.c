@@ -1,6 +1,7 @@
 /* Reads code objects from a process. */
 #include "runtime/cpython_parts.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "runtime/cpython_layout.h"

@@ -2,6 +2,7 @@
 #include "runtime/cpython_parts.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "symbol/elf/elf_file.h"

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct cpython_layout;
+struct err;
 
 extern const struct runtime_kind cpython_runtime;
 

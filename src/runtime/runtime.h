@@ -15,14 +15,13 @@
 #ifndef CRESSET_RUNTIME_RUNTIME_H
 #define CRESSET_RUNTIME_RUNTIME_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct elf_file;
+struct err;
 
 /* Reads all of len bytes of the process's memory and returns 0, or -errno. */
 struct runtime_memory {

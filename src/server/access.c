@@ -1,6 +1,7 @@
 /* Access by tokens, or by the user of a local connection. */
 #include "server/server_state.h"
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "server/connections.h"
 #include "server/peer.h"

@@ -1,6 +1,7 @@
 /* Checks of a request before its handler: host, origin, token, parameters. */
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "base/utf8.h"

@@ -1,6 +1,9 @@
 /* Responses in memory files. */
 #include "server/answer.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "format/common/tree_bin.h"
 #include "format/html/html.h"

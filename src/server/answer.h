@@ -5,6 +5,7 @@
 
 #include "profile/tree/tree_path.h"
 
+struct err;
 struct out;
 struct request;
 struct tree;

@@ -1,4 +1,6 @@
 /* Reads request bodies into memory, within a budget that all requests share. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/unpack.h"
 #include "format/otlp/otlp_pack.h"
 #include "server/limits.h"

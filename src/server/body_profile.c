@@ -1,5 +1,6 @@
 /* Reads an uploaded file of any format into a profile. */
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "format/common/format.h"
 #include "format/formats.h"

@@ -1,4 +1,5 @@
 /* Chooses the encoding of a response, and compresses it. */
+#include "base/buf.h"
 #include "base/str.h"
 #include "format/common/tree_bin.h"
 #include "server/http.h"

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <errno.h>

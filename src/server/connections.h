@@ -12,13 +12,13 @@
 #ifndef CRESSET_SERVER_CONNECTIONS_H
 #define CRESSET_SERVER_CONNECTIONS_H
 
-#include "base/err.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+struct err;
 
 struct connection {
 	int fd;

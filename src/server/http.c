@@ -2,7 +2,9 @@
 #include "server/http.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/vec.h"

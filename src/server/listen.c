@@ -1,6 +1,7 @@
 /* Opens the socket, and accepts connections. */
 #include "server/listen.h"
 
+#include "base/err.h"
 #include "base/parse.h"
 
 #include <arpa/inet.h>

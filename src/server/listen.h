@@ -2,13 +2,12 @@
 #ifndef CRESSET_SERVER_LISTEN_H
 #define CRESSET_SERVER_LISTEN_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct err;
 
 union listen_addr {
 	struct sockaddr any;

@@ -1,8 +1,10 @@
 /* A list of streams, and their events. */
 #include "server/live.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/err.h"
 #include "base/json/json.h"
 #include "base/mem.h"
 #include "profile/sum.h"

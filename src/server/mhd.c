@@ -1,4 +1,5 @@
 /* Loads libmicrohttpd's functions. */
+#include "base/err.h"
 #include "server/mhd_late.h"
 #include "server/server_state.h"
 

@@ -1,6 +1,7 @@
 /* Queries sock_diag for the socket at the other end, and reads its owner. */
 #include "server/peer.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <arpa/inet.h>

@@ -20,13 +20,13 @@
 #ifndef CRESSET_SERVER_PEER_H
 #define CRESSET_SERVER_PEER_H
 
-#include "base/err.h"
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct err;
 
 struct peers {
 	pthread_mutex_t lock;

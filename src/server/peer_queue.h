@@ -9,7 +9,6 @@
 #define CRESSET_SERVER_PEER_QUEUE_H
 
 #include "base/cpu_budget.h"
-#include "base/err.h"
 #include "base/vec.h"
 
 #include <pthread.h>
@@ -17,6 +16,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+struct err;
 struct peers;
 
 struct peer_waiting {

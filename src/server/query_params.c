@@ -1,6 +1,9 @@
 /* Builds a query from parameters. */
 #include "server/query_params.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/pattern.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -6,6 +6,8 @@
 #include "query/query.h"
 #include "query/query_parse.h"
 
+struct err;
+
 struct query_params {
 	struct request *r;
 	struct source *source; /* leased */

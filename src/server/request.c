@@ -1,6 +1,7 @@
 /* Parameters, headers and sending of the response. */
 #include "server/request.h"
 
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/json/json.h"
 #include "base/parse.h"

@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/vec.h"
 
+struct err;
 struct guard_limits;
 struct profile;
 struct request;

@@ -1,4 +1,5 @@
 /* Writes a log line per request. */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/json/json.h"
 #include "query/time.h"

@@ -10,12 +10,12 @@
 #ifndef CRESSET_SERVER_SERVER_H
 #define CRESSET_SERVER_SERVER_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+struct buf;
+struct err;
 struct sandbox;
 struct store;
 struct store_opts;

@@ -1,7 +1,9 @@
 /* Starts and stops the parts of the server in order. */
 #include "server/server_state.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"

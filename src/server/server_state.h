@@ -2,7 +2,6 @@
 #ifndef CRESSET_SERVER_SERVER_STATE_H
 #define CRESSET_SERVER_SERVER_STATE_H
 
-#include "base/err.h"
 #include "base/vec.h"
 #include "server/connections.h"
 #include "server/limits.h"
@@ -19,6 +18,7 @@
 #include <stdint.h>
 
 struct access;
+struct err;
 struct live;
 struct request;
 struct tenants;

@@ -1,10 +1,11 @@
 /* Stores uploaded tables, and names frames with them. */
 #include "server/symbols.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/parse.h"
 #include "base/vec.h"
 #include "profile/names.h"
 #include "profile/profile.h"
@@ -36,11 +37,6 @@ struct symbols {
 	struct map index; /* hash of the build id → all; on a collision the first has it */
 	uint64_t disk_bytes, cache_bytes, uses, named_frames, unreadable;
 };
-
-size_t symbols_id_parse(const char *text, uint8_t *id)
-{
-	return parse_hex(text, strlen(text), id, BUILD_ID_MAX);
-}
 
 /* --- the list --------------------------------------------------------------------------------- */
 

@@ -11,12 +11,11 @@
 #ifndef CRESSET_SERVER_SYMBOLS_H
 #define CRESSET_SERVER_SYMBOLS_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct profile;
 
 enum { SYMBOLS_MAX = 65536 }; /* tables */
@@ -35,9 +34,6 @@ struct symbols_opts {
 int symbols_open(const char *dir, const struct symbols_opts *opts, struct symbols **out,
 		 struct err *err);
 void symbols_close(struct symbols *s); /* NULL is fine */
-
-/* Parses "0f8fad5b…", up to 64 digits. Returns the length in bytes, 0 if it is no build id. */
-size_t symbols_id_parse(const char *text, uint8_t *id);
 
 bool symbols_has(struct symbols *s, const uint8_t *id, size_t len);
 /* The table is synced when this returns 0. *is_new false: the same one was there. -EEXIST: there is

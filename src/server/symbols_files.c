@@ -1,9 +1,10 @@
 /* Reads and writes the files of symbol tables. */
 #include "server/symbols_files.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "server/symbols.h"
+#include "base/parse.h"
 #include "symbol/symbol_table.h"
 
 #include <dirent.h>
@@ -62,7 +63,7 @@ static bool parse_name(const char *name, struct symbols_file *f)
 	memcpy(id, name, n);
 	id[n] = '\0';
 	f->is_new = name[n] == '.';
-	f->id_len = symbols_id_parse(id, f->id);
+	f->id_len = parse_hex(id, strlen(id), f->id, sizeof f->id);
 	return f->id_len > 0;
 }
 

@@ -2,9 +2,10 @@
 #ifndef CRESSET_SERVER_SYMBOLS_FILES_H
 #define CRESSET_SERVER_SYMBOLS_FILES_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "profile/frame.h"
+
+struct buf;
+struct err;
 
 struct symbols_file {
 	uint8_t id[BUILD_ID_MAX];

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+struct err;
 struct server_opts;
 
 /* limit TENANTS_MAX: tenants */

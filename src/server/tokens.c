@@ -1,7 +1,9 @@
 /* Parses the file of tokens, and checks tokens by their hash. */
 #include "server/tokens.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/parse.h"
 #include "base/vec.h"

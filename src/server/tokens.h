@@ -9,13 +9,14 @@
 #ifndef CRESSET_SERVER_TOKENS_H
 #define CRESSET_SERVER_TOKENS_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 enum token_scope { TOKEN_READ = 1, TOKEN_WRITE = 2, TOKEN_ADMIN = 4 }; /* admin: all rights */
 extern const char *const token_scope_words[];                          /* by bit; NULL-terminated */

@@ -1,8 +1,11 @@
 /* Headers of an upload, and the response after its commit. */
 #include "server/upload.h"
 
+#include "base/arena.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/parse.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "server/http.h"
 #include "server/request.h"

@@ -11,11 +11,14 @@
 #ifndef CRESSET_SERVER_UPLOAD_H
 #define CRESSET_SERVER_UPLOAD_H
 
+#include "base/buf.h"
 #include "server/ingest/ingest.h"
 #include "server/ingest/senders.h"
 #include "store/codec/metric_samples.h"
 
 #include <stddef.h>
+
+struct err;
 
 struct upload {
 	struct ingest_batch in; /* first: it is cast back on commit. in.batch.p is owned */

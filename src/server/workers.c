@@ -1,6 +1,7 @@
 /* A pool of threads with a queue. */
 #include "server/server_state.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <errno.h>

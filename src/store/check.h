@@ -41,7 +41,4 @@ struct store_check {
 int store_check(const char *dir, struct store_check *out, struct err *err);
 void store_check_done(struct store_check *c);
 
-/* check_modes.c: a part of store_check. */
-void store_check_modes(const char *dir, struct store_modes *out);
-
 #endif

@@ -1,7 +1,10 @@
 /* Opens a store, replays the inbox, and closes it. */
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "store/catalog/catalog.h"
 #include "store/day/batch_rows.h"
 #include "store/day/hot.h"

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/search.h"

@@ -17,20 +17,17 @@
 #ifndef CRESSET_SYMBOL_CODE_LOG_H
 #define CRESSET_SYMBOL_CODE_LOG_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum code_log_kind { CODE_LOG_MAP, CODE_LOG_DUMP };
 enum {
 	CODE_LOG_MAX_BYTES = 256 << 20, /* limit: bytes of a perf map; a larger one is given up */
 	/* limit: entries of a perf map or jitdump; one with more is given up */
 	CODE_LOG_MAX_EVENTS = 4 << 20,
-	CODE_LOG_MAX_NAME = 1024, /* longer names are truncated */
-	/* limit: bytes of a line of a perf map; the rest of a longer one is skipped */
-	CODE_LOG_MAX_LINE = 4096,
 };
 
 struct code_ask {

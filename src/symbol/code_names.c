@@ -1,9 +1,10 @@
 /* symbol_open_perf_map, symbol_open_jitdump: a whole perf map or jitdump as a source of symbols. */
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "profile/identity.h"
+#include "profile/identity_generated.h"
 #include "symbol/code_log.h"
 #include "symbol/name_cache.h"
 #include "symbol/symbol.h"

@@ -1,7 +1,7 @@
 /* Parses lines and records of both forms. */
 #include "symbol/code_scan.h"
 
-#include "symbol/code_log.h"
+#include "base/err.h"
 #include "symbol/lines.h"
 
 #include <errno.h>

@@ -3,13 +3,18 @@
 #ifndef CRESSET_SYMBOL_CODE_SCAN_H
 #define CRESSET_SYMBOL_CODE_SCAN_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CODE_WINDOW = 64 << 10 };
+struct err;
+
+enum {
+	CODE_WINDOW = 64 << 10,
+	CODE_LOG_MAX_NAME = 1024, /* longer names are truncated */
+	/* limit: bytes of a line of a perf map; the rest of a longer one is skipped */
+	CODE_LOG_MAX_LINE = 4096,
+};
 
 enum code_event_kind {
 	CODE_LOADED,

@@ -1,6 +1,6 @@
 #include "symbol/cxx_newer.h"
 
-#include "base/str.h"
+#include "base/buf.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -11,10 +11,10 @@
 #ifndef CRESSET_SYMBOL_CXX_NEWER_H
 #define CRESSET_SYMBOL_CXX_NEWER_H
 
-#include "base/buf.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+struct buf;
 
 /* Appends the name as libiberty can read it, or as much of it as there is a way to. Returns false,
  * with out untouched, if there is nothing newer in it. type: prints a mangled type; returns false

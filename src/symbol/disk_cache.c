@@ -1,6 +1,7 @@
 /* Reads and writes the file of a build id. */
 #include "symbol/disk_cache.h"
 
+#include "base/buf.h"
 #include "base/cache_dir.h"
 #include "base/fs.h"
 #include "base/hash.h"

@@ -1,6 +1,7 @@
 /* Reads windows, and splits them at line ends. */
 #include "symbol/lines.h"
 
+#include "base/err.h"
 #include "base/parse.h"
 
 #include <ctype.h>

@@ -3,11 +3,11 @@
 #ifndef CRESSET_SYMBOL_LINES_H
 #define CRESSET_SYMBOL_LINES_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum { LINES_WINDOW = 64 << 10 }; /* longer lines are truncated to this */
 

@@ -1,7 +1,9 @@
 /* Encodes and verifies cache files. */
 #include "symbol/names_file.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "profile/names.h"
 #include "symbol/symbol.h"

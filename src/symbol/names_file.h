@@ -27,13 +27,14 @@
 #ifndef CRESSET_SYMBOL_NAMES_FILE_H
 #define CRESSET_SYMBOL_NAMES_FILE_H
 
-#include "base/buf.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "profile/strtab.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buf;
 struct symbol_line;
 
 enum { NAMES_FILE_VERSION = 2 };

@@ -1,6 +1,7 @@
 /* A sorted list in which new ranges overwrite old ones. */
 #include "symbol/ranges.h"
 
+#include "base/mem.h"
 #include "base/search.h"
 
 #include <stdlib.h>

@@ -12,11 +12,11 @@
 #ifndef CRESSET_SYMBOL_SYMBOL_H
 #define CRESSET_SYMBOL_SYMBOL_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 struct symbol {
 	const char *name;    /* demangled; valid until the source is closed */

@@ -14,10 +14,11 @@
 #define CRESSET_SYMBOL_SYMBOL_TABLE_H
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "symbol/symbol.h"
 
 #include <stdint.h>
+
+struct err;
 
 #define SYMBOL_TABLE_MAGIC "CRSYMT"
 enum { SYMBOL_TABLE_VERSION = 1 };

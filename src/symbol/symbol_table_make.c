@@ -1,7 +1,10 @@
 /* Makes a symbol table from a Go table, debug information or ELF symbols. */
 #include "symbol/symbol_table.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/vec.h"
 #include "profile/names.h"
 #include "profile/strtab.h"
 

@@ -1,6 +1,8 @@
 /* Decodes and verifies a symbol table. */
 #include "symbol/symbol_table.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/search.h"
 

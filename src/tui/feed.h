@@ -11,10 +11,10 @@
 #ifndef CRESSET_TUI_FEED_H
 #define CRESSET_TUI_FEED_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+struct err;
 
 struct feed_cpu {
 	float user, sys, wait; /* shares of the time since the last take, 0 … 1; wait: for a disk */

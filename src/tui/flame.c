@@ -2,6 +2,7 @@
 #include "tui/flame.h"
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "format/common/palette.h"
 #include "profile/strtab.h"
 #include "profile/tree/tree.h"

@@ -1,6 +1,10 @@
 /* Sums by function over the scope. */
 #include "tui/scan.h"
 
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "profile/tree/shown_funcs.h"
 #include "profile/tree/tree.h"

@@ -1,6 +1,7 @@
 /* Cells, text with clipping, and styles. */
 #include "tui/grid.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/utf8.h"

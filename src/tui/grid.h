@@ -9,10 +9,10 @@
 #ifndef CRESSET_TUI_GRID_H
 #define CRESSET_TUI_GRID_H
 
-#include "base/buf.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+struct buf;
 
 enum { GRID_MAX_COLS = 1000, GRID_MAX_ROWS = 500 }; /* the rest of a larger terminal stays empty */
 

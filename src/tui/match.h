@@ -3,11 +3,11 @@
 #ifndef CRESSET_TUI_MATCH_H
 #define CRESSET_TUI_MATCH_H
 
-#include "base/err.h"
-
 #include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+struct err;
 
 struct match { /* zeroed: everything matches */
 	char *text;

@@ -1,6 +1,9 @@
 /* The table of tabs, and building the current one. */
 #include "tui/pane.h"
 
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "format/common/value.h"
 #include "profile/frame.h"
 #include "profile/profile.h"

@@ -1,6 +1,7 @@
 /* Reads samples once, and sums by key. */
 #include "tui/scan.h"
 
+#include "base/mem.h"
 #include "format/common/value.h"
 #include "profile/frame.h"
 #include "profile/profile.h"

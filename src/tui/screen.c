@@ -2,6 +2,8 @@
 #define NCURSES_WIDECHAR 1
 #include "tui/screen.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 

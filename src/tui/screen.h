@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct screen;
 

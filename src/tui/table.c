@@ -1,6 +1,7 @@
 /* Sorts, filters and draws rows. */
 #include "tui/table.h"
 
+#include "base/buf.h"
 #include "base/fmt.h"
 #include "base/json/json.h"
 #include "base/utf8.h"

@@ -1,6 +1,8 @@
 /* Draws the screen, and the help. */
 #include "tui/ui.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/common/format.h"
 #include "format/common/value.h"
 #include "format/formats.h"

@@ -12,10 +12,13 @@
 #ifndef CRESSET_TUI_UI_H
 #define CRESSET_TUI_UI_H
 
+#include "base/vec.h"
 #include "tui/feed.h"
 #include "tui/grid.h"
 #include "tui/match.h"
 #include "tui/pane.h"
+
+struct err;
 
 enum { UI_MIN_COLS = 60, UI_MIN_ROWS = 12, UI_MAX_VIEWS = 16, UI_TEXT_MAX = 256 };
 

@@ -1,6 +1,7 @@
 /* The top of the screen: title, CPUs, GPUs, tabs. */
 #include "tui/ui.h"
 
+#include "base/buf.h"
 #include "base/fmt.h"
 
 #include <stdio.h>

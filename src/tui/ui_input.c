@@ -1,6 +1,8 @@
 /* Keys and clicks. */
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "profile/sink.h"
 #include "profile/tree/tree.h"
 #include "tui/ui.h"

@@ -1,6 +1,8 @@
 /* Reads CIEs and FDEs, and calls back with rows. */
 #include "unwind/cfi.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "unwind/cfi_program.h"

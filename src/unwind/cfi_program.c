@@ -1,8 +1,6 @@
 /* Interprets instructions, with a stack of saved rows. */
 #include "unwind/cfi_program.h"
 
-#include "unwind/cfi.h"
-
 /* --- expressions ------------------------------------------------------------------------------ */
 
 /* DWARF expressions in call frame information. Only the few forms that compilers use are

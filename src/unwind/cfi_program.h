@@ -2,8 +2,9 @@
 #ifndef CRESSET_UNWIND_CFI_PROGRAM_H
 #define CRESSET_UNWIND_CFI_PROGRAM_H
 
+#include "base/buf.h"
 #include "base/vec.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi_rule.h"
 
 /* The state of a running program. */
 struct cfi_state {

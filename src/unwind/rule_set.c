@@ -1,7 +1,8 @@
 /* Counts and numbers distinct rules. */
 #include "unwind/rule_set.h"
 
-#include "unwind/cfi.h"
+#include "base/mem.h"
+#include "unwind/cfi_rule.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "unwind/table.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/vec.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_layout.h"

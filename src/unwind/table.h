@@ -6,11 +6,12 @@
 #include "bpf/unwind_table.h"
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 /* libLLVM has 0.8 million rows and a table of 2.5 MiB. */
 /* limit UNWIND_MAX_ROWS: rows of a file's call frame information */

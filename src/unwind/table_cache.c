@@ -1,6 +1,7 @@
 /* Reads and writes cache files of unwind tables. */
 #include "unwind/table_cache.h"
 
+#include "base/buf.h"
 #include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/fs.h"

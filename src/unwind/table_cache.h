@@ -33,6 +33,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
+
 enum {
 	TABLE_CACHE_VERSION = 1,
 	TABLE_CACHE_BUILDER = 1, /* raise it whenever a file's table becomes another */

@@ -2,6 +2,7 @@
 #ifndef CRESSET_TESTS_FORMAT_FUZZ_H
 #define CRESSET_TESTS_FORMAT_FUZZ_H
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "base/input.h"
 #include "format/common/format.h"

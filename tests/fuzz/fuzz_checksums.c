@@ -1,5 +1,6 @@
 // tier: test
 /* Any bytes as the SHA256SUMS of a directory that has one file besides, which is empty. */
+#include "base/err.h"
 #include "cmd/doctor/checksums.h"
 #include "memory_file.h"
 

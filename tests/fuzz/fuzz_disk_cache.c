@@ -1,5 +1,6 @@
 // tier: test
 /* Any bytes as a file of names. The checksum is put right, so that the fuzzer gets past it. */
+#include "base/buf.h"
 #include "base/hash.h"
 #include "symbol/names_file.h"
 #include "symbol/symbol.h"

@@ -1,5 +1,6 @@
 // tier: test
 /* Any bytes as an ELF file, with itself offered as its separate debug file. */
+#include "base/err.h"
 #include "memory_file.h"
 #include "symbol/symbol.h"
 

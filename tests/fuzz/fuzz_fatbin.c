@@ -1,5 +1,6 @@
 // tier: test
 /* Any bytes as a file with device code for several kinds of devices: what it says is there is read, unpacked and looked through. */
+#include "base/err.h"
 #include "gpu/code/cubin.h"
 #include "gpu/code/fatbin.h"
 #include "memory_file.h"

@@ -2,6 +2,7 @@
 /* Any bytes as the ring of a GPU program. The first tells whether they stand over its control page and lanes, too
  * (1), or in a ring that is well laid out (0) over the names and what the two lanes hold; then follow the lanes'
  * heads, two bytes each. */
+#include "base/err.h"
 #include "gpu/ring/ring_look.h"
 #include "gpu/ring/ring_write.h"
 

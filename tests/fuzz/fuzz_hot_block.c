@@ -2,6 +2,7 @@
 /* Any bytes as a block of exact samples: what is read keeps to what the header promises, and written and read again is the same. */
 #include "store/codec/hot_block.h"
 
+#include "base/buf.h"
 #include "profile/link.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // tier: test
 /* Any bytes as a block of a metric series: times ascend, no more points than four a byte; written and read again they are the same;
  * and reduced to steps of 1 ns the first one is what it was. */
+#include "base/buf.h"
 #include "base/vec.h"
 #include "store/codec/metric.h"
 #include "store/codec/metric_steps.h"

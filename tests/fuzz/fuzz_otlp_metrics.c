@@ -2,6 +2,7 @@
 /* Any bytes as OTLP metrics: what was read is, written and read again, the same points of as many series; nothing more is refused. */
 #include "format/otlp/otlp_metrics.h"
 
+#include "base/buf.h"
 #include "profile/profile.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // tier: test
 /* Any bytes as an ELF file: its unwind table, looked up at its own pages and at any offset. */
+#include "base/err.h"
 #include "memory_file.h"
 #include "unwind/table.h"
 

@@ -1,6 +1,7 @@
 /* gpu_windows PID N: opens and closes N windows of a GPU program's ring, one after the other, and says what that took: a line of open p50 p99 most, close p50
  * p99 most (us), windows that did not open, records, lost. */
 #include "base/clock.h"
+#include "base/err.h"
 #include "gpu/ring/ring_read.h"
 
 #include <errno.h>

@@ -5,6 +5,9 @@
 
 #include "readelf_rows.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_layout.h"
 #include "unwind/cfi.h"

@@ -3,6 +3,7 @@
 #define CRESSET_TESTS_GPU_PROGRAM_H
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "gpu/ring/ring_read.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include "base/buf.h"
 #include "collect/host/host_points.h"
 #include "profile/profile.h"
 #include "profile/series.h"

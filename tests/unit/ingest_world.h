@@ -2,6 +2,7 @@
 #ifndef CRESSET_TESTS_INGEST_WORLD_H
 #define CRESSET_TESTS_INGEST_WORLD_H
 
+#include "base/err.h"
 #include "random_profile.h"
 #include "store_witness.h"
 #include "store_world.h"

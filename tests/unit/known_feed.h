@@ -4,6 +4,8 @@
 
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -5,6 +5,8 @@
 #include "rand.h"
 #include "waits_profile.h"
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "query/lanes/lanes.h"
 #include "query/source.h"
 #include "query/time.h"

@@ -4,6 +4,7 @@
 #ifndef CRESSET_TESTS_LIVE_PYTHON_H
 #define CRESSET_TESTS_LIVE_PYTHON_H
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "bpf/cpython.h"
 #include "collect/proc/proc_maps.h"

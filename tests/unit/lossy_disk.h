@@ -11,6 +11,7 @@
 #define CRESSET_TESTS_LOSSY_DISK_H
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "rand.h"
 

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "gpu/ring/ring_read.h"
 #include "gpu/ring/ring_write.h"
 

@@ -3,7 +3,9 @@
 #ifndef CRESSET_TESTS_METRIC_STORE_WORLD_H
 #define CRESSET_TESTS_METRIC_STORE_WORLD_H
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/strtab.h"

@@ -2,6 +2,7 @@
 #ifndef CRESSET_TESTS_NAMES_DB_WORLD_H
 #define CRESSET_TESTS_NAMES_DB_WORLD_H
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/profile.h"

@@ -4,6 +4,7 @@
 
 #include "unit.h"
 
+#include "base/buf.h"
 #include "format/otlp/otlp.h"
 #include "profile/profile.h"
 

@@ -4,6 +4,7 @@
 
 #include "rand.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "profile/frame.h"

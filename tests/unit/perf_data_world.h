@@ -5,6 +5,8 @@
 #include "perf_data_file.h"
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "format/perf_data/perf_data.h"
 #include "profile/profile.h"

@@ -4,6 +4,8 @@
 
 #include "written.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/perf_script/perf_script.h"
 
 #define GOLDEN "tests/golden/perf-script/"

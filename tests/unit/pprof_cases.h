@@ -2,6 +2,7 @@
 #ifndef CRESSET_TESTS_PPROF_CASES_H
 #define CRESSET_TESTS_PPROF_CASES_H
 
+#include "base/err.h"
 #include "format/formats.h"
 #include "pprof_file.h"
 #include "spelled_profile.h"

@@ -4,6 +4,8 @@
 
 #include "shell.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
 #include "base/pb.h"

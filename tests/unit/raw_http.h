@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
 #include "format/folded/folded.h"

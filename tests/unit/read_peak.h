@@ -2,6 +2,7 @@
 #ifndef CRESSET_TESTS_READ_PEAK_H
 #define CRESSET_TESTS_READ_PEAK_H
 
+#include "base/err.h"
 #include "read_text.h"
 
 #include <sys/resource.h>

@@ -2,6 +2,8 @@
 #ifndef CRESSET_TESTS_READ_TEXT_H
 #define CRESSET_TESTS_READ_TEXT_H
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/formats.h"
 #include "written.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/vec.h"
 #include "collect/kernel/side_band.h"
 #include "collect/resolve/order.h"

@@ -6,6 +6,8 @@
 #include "shell.h"
 
 #include "agent/spool.h"
+#include "base/buf.h"
+#include "base/err.h"
 
 enum { ROOMY = 64 << 20 };
 static const uint8_t collector[SPOOL_ID_BYTES] = "collector";

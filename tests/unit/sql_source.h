@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cell.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "profile/frame.h"

@@ -6,6 +6,9 @@
 #include "store_witness.h"
 #include "store_world.h"
 
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "store/codec/metric_samples.h"
 

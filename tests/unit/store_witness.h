@@ -3,6 +3,9 @@
 #ifndef CRESSET_TESTS_STORE_WITNESS_H
 #define CRESSET_TESTS_STORE_WITNESS_H
 
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -2,6 +2,7 @@
 #ifndef CRESSET_TESTS_STORE_WORLD_H
 #define CRESSET_TESTS_STORE_WORLD_H
 
+#include "base/err.h"
 #include "store/day/store_state.h"
 
 #include <check.h>

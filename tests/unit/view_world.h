@@ -5,6 +5,9 @@
 #include "rand.h"
 #include "unit.h"
 
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/names.h"
 #include "profile/profile.h"

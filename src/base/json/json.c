@@ -1,6 +1,7 @@
 /* Writes tokens with commas and escaping, and checks the nesting. */
 #include "base/json/json.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 
 #include <assert.h>

@@ -7,10 +7,11 @@
 #ifndef CRESSET_BASE_JSON_JSON_H
 #define CRESSET_BASE_JSON_JSON_H
 
-#include "base/buf.h"
-
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct buf;
 
 struct json {
 	struct buf *out;

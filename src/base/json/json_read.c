@@ -1,7 +1,9 @@
 /* The tokenizer: one window of the input, refilled as needed. */
 #include "base/json/json_read.h"
 
+#include "base/buf.h"
 #include "base/decimal.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
 #include "base/utf8.h"

@@ -22,15 +22,13 @@
 #ifndef CRESSET_BASE_JSON_JSON_READ_H
 #define CRESSET_BASE_JSON_JSON_READ_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 struct decimal;
+struct err;
 struct input;
 
 enum {

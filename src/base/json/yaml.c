@@ -1,6 +1,9 @@
 /* Builds a tree from libyaml's events, and rejects what a configuration does not need. */
 #include "base/json/yaml.h"
 
+#include "base/arena.h"
+#include "base/err.h"
+
 #include <errno.h>
 #include <string.h>
 #include <yaml.h>

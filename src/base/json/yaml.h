@@ -7,11 +7,11 @@
 #ifndef CRESSET_BASE_JSON_YAML_H
 #define CRESSET_BASE_JSON_YAML_H
 
-#include "base/arena.h"
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+struct arena;
+struct err;
 
 enum {
 	YAML_MAX_BYTES = 256 << 10, /* limit: bytes of a configuration file */

@@ -1,6 +1,7 @@
 /* Sets the groups, user and capabilities of the process. */
 #include "base/sandbox/privileges.h"
 
+#include "base/err.h"
 #include "base/sandbox/sandbox.h"
 
 #include <errno.h>

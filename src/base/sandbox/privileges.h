@@ -3,9 +3,9 @@
 #ifndef CRESSET_BASE_SANDBOX_PRIVILEGES_H
 #define CRESSET_BASE_SANDBOX_PRIVILEGES_H
 
-#include "base/err.h"
-
 #include <sys/types.h>
+
+struct err;
 
 /* Becomes this user permanently. The sandbox (base/sandbox/sandbox.h) drops the remaining
  * privileges. Users other than root keep their ids. */

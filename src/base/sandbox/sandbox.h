@@ -23,9 +23,9 @@
 #ifndef CRESSET_BASE_SANDBOX_SANDBOX_H
 #define CRESSET_BASE_SANDBOX_SANDBOX_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
+
+struct err;
 
 enum { SANDBOX_MAX_PATHS = 16 };
 struct sandbox {

@@ -1,5 +1,6 @@
 /* The filter of system calls, by libseccomp's names. Calls unknown to libseccomp or missing on this
  * architecture are skipped. */
+#include "base/err.h"
 #include "base/sandbox/sandbox.h"
 
 #include <asm/ioctls.h>

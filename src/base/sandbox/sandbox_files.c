@@ -1,4 +1,5 @@
 /* Landlock: https://docs.kernel.org/userspace-api/landlock.html */
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/sandbox/sandbox.h"
 

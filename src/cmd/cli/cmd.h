@@ -20,13 +20,14 @@
 #define CRESSET_CMD_CLI_CMD_H
 
 #include "base/arena.h"
-#include "base/buf.h"
-#include "base/err.h"
 #include "cmd/cli/term.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 /* Exit statuses: scripts depend on them. */
 enum cmd_status {

@@ -1,6 +1,7 @@
 /* cresset completion: prints shell completion scripts, made from the option tables. */
 #include "cmd/cli/completion.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "cmd/cli/cmd.h"

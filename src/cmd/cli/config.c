@@ -2,6 +2,9 @@
  * name. */
 #include "cmd/cli/config.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/json/yaml.h"
 #include "base/str.h"

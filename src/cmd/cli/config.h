@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+struct err;
 struct parser;
 
 /* Applies the file's values for options that are not on the command line; nothing without --config.

@@ -1,6 +1,7 @@
 /* Finds a format by name or file name ending, with errors that list the known ones. */
 #include "cmd/cli/cmd.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "format/common/format.h"

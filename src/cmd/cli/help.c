@@ -1,5 +1,7 @@
 /* Prints help texts from the option tables: the usual options, all options, and the list of
  * commands. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"

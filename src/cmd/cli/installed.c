@@ -1,6 +1,8 @@
 /* Finds the directory of the running program, and files in it or in ../lib/cresset. */
 #include "cmd/cli/installed.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef CRESSET_CMD_CLI_INSTALLED_H
 #define CRESSET_CMD_CLI_INSTALLED_H
 
-#include "base/err.h"
+struct err;
 
 enum installed_place { INSTALLED_BESIDE, INSTALLED_LIB, INSTALLED_PLACES };
 enum { INSTALLED_DIR_MAX = 960 };

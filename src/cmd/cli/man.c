@@ -1,5 +1,6 @@
 /* Manual pages from the tables that the help texts are made from, as man(7) macros for man-db's
  * groff and mandoc. */
+#include "base/buf.h"
 #include "cmd/cli/cmd.h"
 #include "format/common/format.h"
 #include "format/formats.h"

@@ -1,4 +1,7 @@
 /* Parses command lines by the option tables: values, ranges, abbreviations, defaults and errors. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"

@@ -1,4 +1,6 @@
 /* Prints errors with their hints, and tables to standard output. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"

@@ -2,6 +2,7 @@
  * accordingly. */
 #include "cmd/cli/term.h"
 
+#include "base/buf.h"
 #include "base/utf8.h"
 
 #include <langinfo.h>

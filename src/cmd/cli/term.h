@@ -3,9 +3,9 @@
 #ifndef CRESSET_CMD_CLI_TERM_H
 #define CRESSET_CMD_CLI_TERM_H
 
-#include "base/buf.h"
-
 #include <stdbool.h>
+
+struct buf;
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 

@@ -1,6 +1,7 @@
 /* The text of --version. */
 #include "cmd/cli/cmd.h"
 
+#include "base/buf.h"
 #include "server/mhd_late.h"
 #include "symbol/symbol.h"
 

@@ -1,6 +1,8 @@
 /* cresset agent: the always-on profiler for a host of a fleet: it sends its data to a server. */
-#include "agent/spool.h"
+#include "agent/spool_types.h"
 #include "agent/up.h"
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/str.h"

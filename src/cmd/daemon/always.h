@@ -4,7 +4,6 @@
 #define CRESSET_CMD_DAEMON_ALWAYS_H
 
 #include "agent/up.h"
-#include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/config.h"
@@ -14,6 +13,7 @@
 
 #include <stddef.h>
 
+struct err;
 struct relabel;
 struct selector;
 struct yaml;

@@ -1,6 +1,7 @@
 /* Starts and supervises the processes of up and agent, and reloads the configuration on SIGHUP. */
 #include "cmd/daemon/always.h"
 
+#include "base/err.h"
 #include "base/log.h"
 #include "cmd/doctor/doctor.h"
 

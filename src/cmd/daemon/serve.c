@@ -1,4 +1,6 @@
 /* cresset serve: serves a recording or a store over HTTP. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/notify.h"

@@ -1,6 +1,7 @@
 /* Finds the user of the data, and changes the owner of files that belong to nobody. */
 #include "cmd/daemon/users.h"
 
+#include "base/err.h"
 #include "base/log.h"
 
 #include <dirent.h>

@@ -1,4 +1,6 @@
 /* cresset token: manages access to a server. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/json/json.h"
 #include "cmd/cli/cmd.h"
 #include "server/tokens.h"

@@ -2,6 +2,7 @@
 #include "agent/up.h"
 #include "agent/health.h"
 #include "agent/name_guard.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/daemon/always.h"

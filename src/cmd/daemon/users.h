@@ -12,12 +12,13 @@
 #ifndef CRESSET_CMD_DAEMON_USERS_H
 #define CRESSET_CMD_DAEMON_USERS_H
 
-#include "base/err.h"
 #include "base/vec.h"
 #include "cmd/files/data_dir.h"
 #include "server/server.h"
 
 #include <sys/types.h>
+
+struct err;
 
 #define USERS_GROUP "cresset"
 

@@ -1,6 +1,7 @@
 /* Parses a SHA256SUMS file and hashes each listed file below the directory. */
 #include "cmd/doctor/checksums.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/parse.h"

@@ -8,12 +8,13 @@
 #define CRESSET_CMD_DOCTOR_CHECKSUMS_H
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 #define CHECKSUMS_NAME "SHA256SUMS"
 

@@ -2,6 +2,7 @@
 #include "cmd/doctor/doctor.h"
 #include "attach/attach_refuse.h"
 #include "attach/cuda_attach.h"
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/json/json.h"
 #include "cmd/cli/cmd.h"

@@ -1,6 +1,8 @@
 /* doctor --data: verifies a store and prints a summary, with each damaged file. */
 #include "cmd/doctor/doctor.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/json/json.h"

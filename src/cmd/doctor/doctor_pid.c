@@ -2,6 +2,8 @@
  * tables. */
 #include "cmd/doctor/doctor.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/json/json.h"
@@ -10,7 +12,6 @@
 #include "cmd/cli/term.h"
 #include "cmd/doctor/show_checks.h"
 #include "cmd/files/names_env.h"
-#include "collect/collect.h"
 #include "collect/inspect/inspect.h"
 #include "collect/process/elf_names.h"
 #include "collect/process/thread_context.h"

@@ -3,6 +3,8 @@
 #include "cmd/doctor/doctor.h"
 
 #include "attach/cuda_attach.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/http_get.h"
 #include "base/json/json.h"
 #include "cmd/cli/installed.h"

@@ -1,6 +1,7 @@
 /* Prints a list of checks as aligned text, or as JSON. */
 #include "cmd/doctor/show_checks.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/json/json.h"
 #include "cmd/cli/term.h"

@@ -1,4 +1,6 @@
 /* cresset convert: converts any profile format to any other. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/data_dir.h"

@@ -1,5 +1,6 @@
 #include "cmd/files/data_dir.h"
 
+#include "base/err.h"
 #include "base/parse.h"
 
 #include <errno.h>

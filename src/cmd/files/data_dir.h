@@ -4,10 +4,11 @@
 #ifndef CRESSET_CMD_FILES_DATA_DIR_H
 #define CRESSET_CMD_FILES_DATA_DIR_H
 
-#include "base/err.h"
 #include "cmd/cli/cmd.h"
 
 #include <sys/types.h>
+
+struct err;
 
 /* The owner of the data of root's commands (cmd/daemon/users.h), or in its place the first of these
  * numbers that is unused. */

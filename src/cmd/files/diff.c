@@ -1,5 +1,7 @@
 /* cresset diff: compares two files, and shows how certain each change is. */
 #include "profile/change/diff.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -15,7 +17,6 @@
 #include "format/table/table.h"
 #include "profile/change/signed.h"
 #include "profile/change/unseen.h"
-#include "profile/frame.h"
 #include "profile/profile.h"
 
 #include <errno.h>

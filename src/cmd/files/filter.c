@@ -1,7 +1,11 @@
 /* Checks the filter options, compiles the expressions, and selects the type to show. */
 #include "cmd/files/filter.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "profile/profile.h"
@@ -15,7 +19,9 @@
 
 /* --- --match ---------------------------------------------------------------------------------- */
 
-int match_parse(const char *text, struct selector **out)
+/* Sets *out (free with selector_free), to NULL if text is NULL. Returns CMD_OK, or CMD_USAGE with
+ * the error printed. */
+static int match_parse(const char *text, struct selector **out)
 {
 	struct err err = { 0 };
 	if (!text || selector_parse(text, out, &err) == 0)
@@ -56,7 +62,9 @@ void match_explain(const char *unknown, const struct profile *p)
 	arena_done(&scratch);
 }
 
-void match_apply(const struct selector *s, struct profile *p)
+/* Removes the samples that s does not select; NULL selects everything. If nothing is left because a
+ * label is unknown, logs its name. */
+static void match_apply(const struct selector *s, struct profile *p)
 {
 	if (!s || selector_apply(s, p))
 		return;

@@ -94,15 +94,7 @@ int filter_profile(const struct cmd_line *line, const struct filter_opts *f, str
 /* Notes on standard error that types other than this one are left out. */
 void note_other_types(const struct profile *p, uint32_t type);
 
-/* --- --match SELECTOR, and why it may select nothing --- */
-
-/* Sets *out (free with selector_free), to NULL if text is NULL. Returns CMD_OK, or CMD_USAGE with
- * the error printed. */
-int match_parse(const char *text, struct selector **out);
-
-/* Removes the samples that s does not select; NULL selects everything. If nothing is left because a
- * label is unknown, logs its name. */
-void match_apply(const struct selector *s, struct profile *p);
+/* --- why --match SELECTOR may select nothing --- */
 
 /* Prints that no series has this label, and which labels there are. */
 void match_explain(const char *unknown, const struct profile *p);

@@ -1,6 +1,8 @@
 /* Filters for two profiles that are compared: the same type, and the time of each. */
 #include "cmd/files/filter.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "profile/profile.h"
 #include "query/query_parse.h"
 

@@ -1,4 +1,5 @@
 /* cresset flame: draws a graph of one or several files. */
+#include "base/err.h"
 #include "base/fs.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/filter.h"

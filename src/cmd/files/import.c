@@ -2,8 +2,12 @@
  * read. */
 #include "cmd/files/load.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/sandbox/privileges.h"
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"

@@ -1,6 +1,7 @@
 /* Checks the kernel options, reports refused features, and reads the labels of the machine. */
 #include "cmd/files/kernel.h"
 
+#include "base/err.h"
 #include "base/json/json.h"
 #include "base/log.h"
 #include "base/mem.h"

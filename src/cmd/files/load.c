@@ -1,10 +1,12 @@
 /* Reads files into a sink one after the other, and prints their losses. */
 #include "cmd/files/load.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/names_env.h"
-#include "collect/kernel/sampler_opts.h"
 #include "collect/process/local_file.h"
 #include "collect/resolve/local.h"
 #include "format/common/format.h"

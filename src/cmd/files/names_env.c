@@ -1,11 +1,12 @@
 /* Reads CRESSET_CACHE and the DEBUGINFOD_ variables. */
 #include "cmd/files/names_env.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/cache_dir.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "collect/kernel/sampler_opts.h"
 #include "collect/kernel/types_part.h"
 #include "collect/process/elf_names.h"
 #include "unwind/table_cache.h"

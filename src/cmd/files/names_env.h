@@ -12,9 +12,8 @@
 #ifndef CRESSET_CMD_FILES_NAMES_ENV_H
 #define CRESSET_CMD_FILES_NAMES_ENV_H
 
-#include "base/arena.h"
-#include "base/err.h"
-
+struct arena;
+struct err;
 struct name_failures;
 struct name_files_opts;
 

@@ -1,8 +1,12 @@
 /* Opens the output files, writes a profile to each in its format, and prints a line for each. */
 #include "cmd/files/outputs.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/interrupt.h"

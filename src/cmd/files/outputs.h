@@ -14,6 +14,7 @@
 #include "cmd/cli/cmd.h"
 #include "format/common/format.h"
 
+struct err;
 struct profile;
 
 struct sample_sum {

@@ -1,6 +1,9 @@
 /* cresset report: shows where the time went, as a table. */
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/filter.h"

@@ -1,6 +1,8 @@
 /* Prints the heatmap, the tree, the callers and the idle times of GPUs. */
 #include "cmd/files/report_views.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"

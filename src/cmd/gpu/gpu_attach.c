@@ -1,5 +1,7 @@
 /* cresset gpu attach PID: late attach (attach/attach.h) from the command line. */
 #include "attach/cuda_attach.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/json/json.h"

@@ -1,6 +1,8 @@
 /* Prints the contents of files with device code. */
 #include "cmd/gpu/gpu.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "gpu/code/cubin.h"
 #include "gpu/code/fatbin.h"

@@ -1,4 +1,6 @@
 /* cresset gpu list: the GPUs, their state, and the processes that use them. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/json/json.h"

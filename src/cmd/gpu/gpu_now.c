@@ -1,7 +1,9 @@
 /* The latest readings of the GPUs of this machine, for commands that show them once. */
 #include "cmd/gpu/gpu_setup.h"
 
+#include "base/buf.h"
 #include "base/fmt.h"
+#include "base/vec.h"
 
 #define PATIENCE_NS 2000000000ull
 

@@ -4,8 +4,8 @@
 #include "attach/cuda_attach.h"
 #include "base/err.h"
 #include "cmd/cli/installed.h"
-#include "collect/collect.h"
 #include "collect/gpu/gpu_files.h"
+#include "collect/kernel/sampler_opts.h"
 
 #include <errno.h>
 #include <stdio.h>

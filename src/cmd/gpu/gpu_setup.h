@@ -7,13 +7,14 @@
 #ifndef CRESSET_CMD_GPU_GPU_SETUP_H
 #define CRESSET_CMD_GPU_GPU_SETUP_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "gpu/device/backend.h"
 #include "gpu/device/watch.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+
+struct buf;
+struct err;
 
 /* In the order of gpu_level_words. */
 enum gpu_level {

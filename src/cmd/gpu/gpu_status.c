@@ -1,7 +1,9 @@
 /* cresset gpu status [PID]: the state of the library in the programs that have it; cresset gpu
  * detach PID. */
 #include "attach/cuda_attach.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/fs.h"

@@ -2,6 +2,7 @@
 #include "cmd/query/remote.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/load.h"

@@ -1,6 +1,8 @@
 /* cresset query: queries a store or a file. */
 #include "cmd/query/query_cmd.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "cmd/files/filter.h"
 #include "cmd/files/report_views.h"

@@ -1,5 +1,7 @@
 /* cresset query -o, --format, --heatmap and --diff: the result as a profile, and two results
  * compared. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "cmd/files/report_views.h"
 #include "cmd/query/query_cmd.h"

@@ -2,6 +2,7 @@
  * files. */
 #include "cmd/query/query_cmd.h"
 
+#include "base/err.h"
 #include "base/log.h"
 #include "query/page.h"
 

@@ -10,6 +10,8 @@
 #include "query/query.h"
 #include "query/query_parse.h"
 
+struct err;
+
 struct query_opts {
 	struct filter_opts filter; /* only the filters by frame */
 	const char *data, *from, *to, *format, *callers, *values, *diff, *diff_from, *diff_to;

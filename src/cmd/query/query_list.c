@@ -1,4 +1,6 @@
 /* cresset query --types, --labels, --values, --series: the contents of a source. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "cmd/query/query_cmd.h"

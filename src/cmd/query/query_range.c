@@ -3,6 +3,7 @@
  * Text has a line for each step, and a column for each group. CSV has a line for each step and
  * group (of a metric, for those with a value): time_ns,LABEL…,value. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/log.h"

@@ -2,6 +2,7 @@
  * colours) are not sent: the server responds as for a file or a pipe. */
 #include "cmd/query/query_cmd.h"
 
+#include "base/buf.h"
 #include "format/formats.h"
 #include "query/metrics.h"
 

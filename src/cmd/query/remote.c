@@ -1,6 +1,7 @@
 /* Builds requests from options, sends them, and prints the response or the server's error. */
 #include "cmd/query/remote.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/http_get.h"
 #include "base/input.h"

@@ -3,7 +3,10 @@
 #ifndef CRESSET_CMD_QUERY_REMOTE_H
 #define CRESSET_CMD_QUERY_REMOTE_H
 
+#include "base/buf.h"
 #include "cmd/cli/cmd.h"
+
+struct err;
 
 struct remote_opts {
 	const char *server, *token_file, *ca_file;

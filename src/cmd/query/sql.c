@@ -1,5 +1,7 @@
 /* cresset sql: runs one SELECT over a recording, any readable file, or a store. */
 #include "query/sql/sql.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
 #include "cmd/cli/cmd.h"

@@ -1,6 +1,7 @@
 /* Starts the recorded command, stopped until the recording is ready, and waits for its end. */
 #include "cmd/record/record_state.h"
 
+#include "base/err.h"
 #include "cmd/cli/interrupt.h"
 
 #include <errno.h>

@@ -1,10 +1,14 @@
 /* cresset record: records a profile and writes files. */
 #include "cmd/record/record_state.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "cmd/cli/interrupt.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/files/filter.h"

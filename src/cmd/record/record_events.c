@@ -1,4 +1,6 @@
 /* The table of event kinds, the check of combinations, and --list-events. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/json/json.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/gpu/gpu_setup.h"

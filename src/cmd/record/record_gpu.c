@@ -3,6 +3,7 @@
  * GPUs. A separate thread waits for the driver; this file waits for the driver once, at the
  * start. */
 #include "base/clock.h"
+#include "base/vec.h"
 #include "cmd/gpu/gpu_setup.h"
 #include "cmd/record/record_state.h"
 #include "collect/host/host_points.h"

@@ -12,7 +12,6 @@
 #ifndef CRESSET_CMD_RECORD_RECORD_STATE_H
 #define CRESSET_CMD_RECORD_RECORD_STATE_H
 
-#include "base/err.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/files/kernel.h"
 #include "cmd/files/outputs.h"
@@ -23,6 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct buf;
+struct err;
 
 /* --- child.c: the program after "--". It is forked at once, so that its pid can be a target, and
  * waits on a pipe until the recording runs. It keeps our terminal, our standard streams and our

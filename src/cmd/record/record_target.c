@@ -1,6 +1,8 @@
 /* Checks the target options, and describes the target in words. */
 #include "cmd/record/record_state.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/parse.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* The summary of a recording: samples, losses, truncation, unwinding, GPU data and cost. */
 #include "attach/cuda_attach.h"
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/fs.h"

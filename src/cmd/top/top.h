@@ -14,6 +14,7 @@
 #include "cmd/query/remote.h"
 #include "collect/collect.h"
 
+struct err;
 struct feed;
 struct profile;
 

@@ -1,4 +1,5 @@
 /* A recording, any other readable file, or the directory of a store, as it is now. */
+#include "base/err.h"
 #include "base/mem.h"
 #include "cmd/query/remote.h"
 #include "cmd/top/top.h"

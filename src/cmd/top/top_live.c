@@ -4,9 +4,11 @@
  * once they are as many as the others. In the meantime its dictionary grows; when it is large, the
  * part still needed goes into a new one. While the feed is held, the profile does not change, and
  * another one takes new samples. */
-#include "agent/name_queue.h"
+#include "agent/name_requests.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -239,7 +241,7 @@ static struct top_names_file *oldest(struct top_names *n)
 static struct top_names_file open_file(struct top_names *n, struct collector *c,
 				       const struct profile *p, uint32_t mapping)
 {
-	struct top_names_file f = { .key = name_queue_key(p, mapping), .fd = -1 };
+	struct top_names_file f = { .key = name_mapping_key(p, mapping), .fd = -1 };
 	int fd = collect_file(c, mapping);
 	const char *path = profile_str(p, p->frames.mappings.v[mapping].name);
 	/* A copy: the collector closes its own when it has too many. */
@@ -257,7 +259,7 @@ static struct top_names_file open_file(struct top_names *n, struct collector *c,
 static struct top_names_file *file_of(struct top_names *n, struct collector *c,
 				      const struct profile *p, uint32_t mapping)
 {
-	uint64_t key = name_queue_key(p, mapping);
+	uint64_t key = name_mapping_key(p, mapping);
 	for (size_t i = 0; i < n->open.n; i++)
 		if (n->open.v[i].key == key)
 			return &n->open.v[i];

@@ -1,6 +1,8 @@
 /* Data of a server: each interval a thread fetches the window, as a recording of each type, so that
  * keys are handled in the meantime. */
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
 #include "base/mem.h"

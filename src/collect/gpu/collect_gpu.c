@@ -4,6 +4,7 @@
 #include "attach/attach_refuse.h"
 #include "attach/cuda_attach.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "bpf/event.h"
 #include "bpf/gpu_event.h"

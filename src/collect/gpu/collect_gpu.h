@@ -16,6 +16,8 @@
 #include "collect/resolve/order.h"
 #include "collect/resolve/resolve.h"
 
+struct err;
+
 struct collect_gpu {               /* zeroed = nothing was requested */
 	struct gpu_probes *probes; /* NULL: no GPU event was requested */
 	struct gpu_time *time;     /* NULL: GPU time was not requested */

@@ -3,6 +3,7 @@
 #include "collect/gpu/gpu_before.h"
 
 #include "base/fs.h"
+#include "base/vec.h"
 #include "collect/kernel/sampler_opts.h"
 #include "collect/resolve/resolve.h"
 #include "gpu/device/watch.h"

@@ -1,6 +1,7 @@
 /* Searches the mappings of processes and the usual directories for GPU libraries. */
 #include "collect/gpu/gpu_files.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "gpu/code/probes.h"
 #include "symbol/elf/elf_file.h"

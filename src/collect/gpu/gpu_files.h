@@ -2,7 +2,7 @@
 #ifndef CRESSET_COLLECT_GPU_GPU_FILES_H
 #define CRESSET_COLLECT_GPU_GPU_FILES_H
 
-#include "base/err.h"
+struct err;
 
 /* Finds the files that a program started from here would load: in LD_LIBRARY_PATH and in the usual
  * directories. fd stays the callee's. */

@@ -2,7 +2,8 @@
  * the ring opens or a deadline passes. */
 #include "collect/gpu/gpu_time_state.h"
 
-#include "collect/gpu/gpu_time.h"
+#include "base/err.h"
+#include "base/vec.h"
 #include "gpu/ring/ring_look.h"
 
 #include <errno.h>

@@ -2,8 +2,10 @@
 #include "collect/gpu/gpu_probes.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "collect/gpu/gpu_files.h"
 #include "collect/kernel/gpu_stats.h"
 #include "collect/kernel/kernel_features.h"

@@ -7,7 +7,6 @@
 #ifndef CRESSET_COLLECT_GPU_GPU_PROBES_H
 #define CRESSET_COLLECT_GPU_GPU_PROBES_H
 
-#include "base/err.h"
 #include "bpf/gpu_event.h"
 #include "collect/kernel/gpu_stats.h"
 #include "collect/kernel/sampler.h"

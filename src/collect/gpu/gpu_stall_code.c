@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "collect/gpu/gpu_code_files.h"
 #include "collect/gpu/gpu_code_index.h"

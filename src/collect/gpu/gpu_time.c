@@ -3,12 +3,14 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "collect/gpu/gpu_beats.h"
 #include "collect/gpu/gpu_stall.h"
+#include "collect/gpu/gpu_time.h"
 #include "collect/proc/proc_owner.h"
 #include "collect/process/user_shares.h"
-#include "collect/resolve/gpu_names.h"
 #include "collect/resolve/resolve.h"
 #include "gpu/code/probes.h"
 

@@ -3,6 +3,8 @@
 #include "collect/gpu/gpu_time_state.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "collect/gpu/gpu_stall.h"
 #include "collect/resolve/gpu_names.h"
 #include "collect/resolve/resolve.h"

@@ -3,10 +3,9 @@
 #ifndef CRESSET_COLLECT_GPU_GPU_TIME_STATE_H
 #define CRESSET_COLLECT_GPU_GPU_TIME_STATE_H
 
-#include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "collect/gpu/gpu_time.h"
+#include "collect/gpu/gpu_time_opts.h"
 #include "collect/kernel/gpu_stats.h"
 #include "gpu/ring/join.h"
 #include "gpu/ring/ring_read.h"
@@ -17,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct sink;
 
 /* --- gpu_pending_rings.c ---------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* Interns kinds of GPU work, and makes the frames of each on first use. */
 #include "collect/gpu/gpu_time_state.h"
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "collect/process/symbolize.h"
 #include "profile/sink.h"
 #include "symbol/symbol.h"

@@ -2,6 +2,7 @@
 #include "collect/host/host_sources.h"
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "collect/host/host_points.h"
 #include "collect/proc/cpus.h"
 #include "format/otlp/otlp_metrics.h"

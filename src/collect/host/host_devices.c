@@ -1,6 +1,7 @@
 /* Disks from /proc/diskstats and networks from /proc/net/dev. */
 #include "collect/host/host_sources.h"
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "collect/host/host_points.h"
 #include "format/otlp/otlp_metrics.h"

@@ -1,14 +1,15 @@
 /* Calls each source of host metrics once per interval, and collects their points. */
 #include "collect/host/host_metrics.h"
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "collect/host/host_points.h"
 #include "collect/host/host_processes.h"
 #include "collect/host/host_sources.h"
 #include "collect/kernel/check.h"
 #include "collect/kernel/missing.h"
-#include "collect/kernel/sampler_opts.h"
 #include "format/otlp/otlp_metrics.h"
 #include "profile/profile.h"
 #include "profile/series.h"

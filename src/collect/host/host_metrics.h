@@ -11,12 +11,12 @@
 #ifndef CRESSET_COLLECT_HOST_HOST_METRICS_H
 #define CRESSET_COLLECT_HOST_HOST_METRICS_H
 
-#include "base/buf.h"
 #include "collect/proc/series_hook.h"
 #include "gpu/device/watch.h"
 
 #include <stdint.h>
 
+struct buf;
 struct check;
 struct collect_opts;
 struct helper_stats;

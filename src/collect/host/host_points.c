@@ -1,6 +1,7 @@
 /* Builds the OTLP message of one interval, and parses numbers in files of /proc. */
 #include "collect/host/host_points.h"
 
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/sink.h"

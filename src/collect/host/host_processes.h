@@ -15,6 +15,7 @@
 #ifndef CRESSET_COLLECT_HOST_HOST_PROCESSES_H
 #define CRESSET_COLLECT_HOST_HOST_PROCESSES_H
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "bpf/event.h"

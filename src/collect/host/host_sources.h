@@ -3,6 +3,7 @@
 #ifndef CRESSET_COLLECT_HOST_HOST_SOURCES_H
 #define CRESSET_COLLECT_HOST_HOST_SOURCES_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "bpf/event.h"
 #include "profile/sink.h"

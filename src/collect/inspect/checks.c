@@ -1,5 +1,7 @@
 /* What works on this machine, and what each missing piece costs. One row per check: a new check is
  * one function and one row. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/parse.h"
 #include "base/sandbox/sandbox.h"

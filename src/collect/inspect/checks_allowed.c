@@ -1,5 +1,6 @@
 /* What this machine, or the parent of this process, may forbid. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fmt.h"
 #include "collect/inspect/check_rows.h"
 #include "collect/kernel/sampler.h"

@@ -1,6 +1,8 @@
 /* Collects the mapped files of a process, the sources of their symbols, and its runtimes. */
 #include "collect/inspect/inspect.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"

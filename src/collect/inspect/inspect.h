@@ -5,7 +5,6 @@
 #define CRESSET_COLLECT_INSPECT_INSPECT_H
 
 #include "attach/attach.h"
-#include "base/err.h"
 #include "base/vec.h"
 #include "bpf/event.h"
 #include "bpf/trace.h"
@@ -19,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct name_files;
 
 struct inspected_runtime {

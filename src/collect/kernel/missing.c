@@ -1,6 +1,8 @@
 /* Words for each missing feature, its reason and its remedy. */
 #include "collect/kernel/missing.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 
 const struct collect_feature collect_features[COLLECT_GROUPS] = {

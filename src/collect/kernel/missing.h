@@ -3,7 +3,7 @@
 #ifndef CRESSET_COLLECT_KERNEL_MISSING_H
 #define CRESSET_COLLECT_KERNEL_MISSING_H
 
-#include "base/err.h"
+struct err;
 
 /* A part of a recording that a kernel may refuse separately. */
 enum collect_group {

@@ -2,6 +2,7 @@
 #include "collect/kernel/off_cpu.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/sampler_opts.h"

@@ -9,7 +9,6 @@
 #ifndef CRESSET_COLLECT_KERNEL_OFF_CPU_H
 #define CRESSET_COLLECT_KERNEL_OFF_CPU_H
 
-#include "base/err.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/sampler_opts.h"
 #include "collect/kernel/switch_windows.h"
@@ -17,6 +16,7 @@
 
 #include <bpf/libbpf.h>
 
+struct err;
 struct sample_bpf;
 
 enum { OFF_CPU_LINKS = 20 };

@@ -1,6 +1,7 @@
 #include "collect/kernel/program_news.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "bpf/program_file.h"

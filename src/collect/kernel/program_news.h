@@ -4,11 +4,10 @@
 #ifndef CRESSET_COLLECT_KERNEL_PROGRAM_NEWS_H
 #define CRESSET_COLLECT_KERNEL_PROGRAM_NEWS_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct program_news;
 
 /* programs, ring: maps of bpf/programs.h; the caller's. Adds itself to epoll_fd (EPOLLIN, data.u64

@@ -3,6 +3,7 @@
 #include "collect/kernel/refusal.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fmt.h"
 
 #include <errno.h>

@@ -17,11 +17,11 @@
 #ifndef CRESSET_COLLECT_KERNEL_REFUSAL_H
 #define CRESSET_COLLECT_KERNEL_REFUSAL_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum refusal_step {
 	REFUSED_TYPES,   /* reading the kernel's types (BTF), or relocating programs against them */

@@ -1,4 +1,5 @@
 /* Checks a file of kernel types (BTF): Documentation/bpf/btf.rst of Linux. */
+#include "base/err.h"
 #include "collect/kernel/refusal.h"
 
 #include <bpf/btf.h>

@@ -2,9 +2,11 @@
 #include "collect/kernel/sampler_state.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/vec.h"
 #include "bpf/gpu_event.h"
 #include "collect/kernel/sampler.h"
 #include "collect/kernel/walker_maps.h"

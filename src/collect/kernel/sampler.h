@@ -6,7 +6,6 @@
 #ifndef CRESSET_COLLECT_KERNEL_SAMPLER_H
 #define CRESSET_COLLECT_KERNEL_SAMPLER_H
 
-#include "base/err.h"
 #include "bpf/event.h"
 #include "bpf/gpu_event.h"
 #include "collect/kernel/kernel_features.h"
@@ -17,6 +16,7 @@
 #include "collect/kernel/walker_maps.h"
 #include "runtime/runtime.h"
 
+struct err;
 struct sampler;
 
 /* opts are settled. tag: data.u64 of the ring's descriptor in epoll_fd. Errors as collect_open. */

@@ -1,6 +1,7 @@
 /* Settles the options of the sampler, and loads its BPF object. */
 #include "collect/kernel/sampler_state.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "bpf/unwind_table.h"
 #include "collect/kernel/load.h"

@@ -5,13 +5,18 @@
 
 #include "base/vec.h"
 #include "collect/kernel/kernel_features.h"
+#include "collect/kernel/missing.h"
 #include "collect/kernel/off_cpu.h"
 #include "collect/kernel/refusal.h"
-#include "collect/kernel/sampler.h"
+#include "collect/kernel/sampler_opts.h"
 #include "collect/kernel/types_part.h"
 #include "sample.skel.h"
 
+struct err;
+
 enum { SAMPLER_FOLLOW_PROGRAMS = 7 };
+
+struct sampler_reader;
 
 struct cpu_event {
 	uint32_t cpu;

@@ -1,4 +1,5 @@
 /* Sums the per-CPU counters of the BPF programs. */
+#include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "collect/kernel/off_cpu.h"

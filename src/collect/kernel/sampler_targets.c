@@ -1,6 +1,8 @@
 /* The table of target processes in the kernel. */
 #include "collect/kernel/sampler_state.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "collect/kernel/sampler.h"

@@ -2,6 +2,7 @@
 #include "collect/kernel/side_band.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "collect/kernel/refusal.h"

@@ -9,11 +9,12 @@
 #define CRESSET_COLLECT_KERNEL_SIDE_BAND_H
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum side_kind { SIDE_MMAP, SIDE_COMM, SIDE_FORK, SIDE_EXIT, SIDE_LOST };
 

@@ -2,6 +2,7 @@
 #include "collect/kernel/target.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "bpf/event.h"
 

@@ -2,11 +2,10 @@
 #ifndef CRESSET_COLLECT_KERNEL_TARGET_H
 #define CRESSET_COLLECT_KERNEL_TARGET_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct glob_program;
 
 /* Compiles a shell glob (* ? [a-z] [!a-z] \x) into the program that the sampler runs over thread

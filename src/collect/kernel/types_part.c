@@ -1,6 +1,7 @@
 /* Selects types by the table's names, copies them, and renumbers their references. */
 #include "collect/kernel/types_part.h"
 
+#include "base/buf.h"
 #include "base/cache_dir.h"
 #include "base/fs.h"
 #include "base/hash.h"

@@ -1,6 +1,7 @@
 /* Reads names of containers from links in /var/log/containers and from files of runtimes. */
 #include "collect/proc/container_names.h"
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "base/input.h"
 #include "base/json/json_read.h"

@@ -1,6 +1,7 @@
 /* Finds the mapping with the process context, and decodes its protobuf. */
 #include "collect/proc/process_context.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/pb.h"
 #include "collect/proc/proc_maps.h"

@@ -3,7 +3,6 @@
 
 #include "base/cache_dir.h"
 #include "base/hash.h"
-#include "collect/kernel/sampler_opts.h"
 #include "symbol/debuginfod.h"
 #include "symbol/disk_cache.h"
 #include "symbol/elf/elf_file.h"

@@ -6,6 +6,7 @@
 #ifndef CRESSET_COLLECT_PROCESS_ELF_NAMES_H
 #define CRESSET_COLLECT_PROCESS_ELF_NAMES_H
 
+#include "base/err.h"
 #include "symbol/debuginfod.h"
 #include "symbol/elf/elf_debug.h"
 #include "symbol/symbol.h"

@@ -7,7 +7,6 @@
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_maps.h"
 #include "collect/proc/process_memory.h"
-#include "collect/process/object_index.h"
 #include "collect/process/object_name.h"
 #include "collect/worker/far_device.h"
 #include "collect/worker/far_files.h"

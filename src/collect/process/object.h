@@ -114,7 +114,7 @@ struct object {
 struct object_table {
 	VEC(struct object *) all; /* by id; NULL: unused */
 	VEC(uint32_t) free_ids;
-	/* collect/process/object_index.h */
+	/* object_index.c */
 	struct map by_inode, by_build_id, by_stat, by_name;
 	/* One file has several names in mount namespaces and by links: each may be an object. */
 	struct map by_inode_and_name;
@@ -158,5 +158,34 @@ void object_take_far(struct object_table *t);
 
 /* Frees objects that were idle at the previous call. Call it every few seconds. */
 void object_trim(struct object_table *t);
+
+/* --- object_index.c: the keys of a table ---
+ *
+ * A file is found by its inode, its build id or its result of stat; an object without a file by its
+ * name. A key has one object, the last one that was added under it. Removing an object leaves keys
+ * that another one has taken. The searches return OBJECT_NONE if they find nothing. */
+
+/* The name is as the kernel writes it; generation 0: unknown. */
+uint32_t object_index_find_inode(const struct object_table *t, const char *name, uint32_t maj,
+				 uint32_t min, uint64_t ino, uint64_t generation);
+uint32_t object_index_find_build_id(const struct object_table *t, const struct object *like);
+uint32_t object_index_find_stat(const struct object_table *t, const struct object *like);
+uint32_t object_index_find_name(const struct object_table *t, const char *name);
+
+/* An object without an inode is not put. */
+void object_index_put_inode(struct object_table *t, const struct object *o);
+
+/* By its build id, or without one by its result of stat. */
+void object_index_put_content(struct object_table *t, const struct object *o);
+
+void object_index_put_name(struct object_table *t, const struct object *o);
+
+/* The object then has no inode. */
+void object_index_drop_inode(struct object_table *t, struct object *o);
+
+/* Drops all keys of an object. */
+void object_index_drop(struct object_table *t, struct object *o);
+
+void object_index_done(struct object_table *t);
 
 #endif

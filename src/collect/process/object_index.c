@@ -1,8 +1,7 @@
 /* Keys are hashes, so a search compares the object that it finds. */
-#include "collect/process/object_index.h"
+#include "collect/process/object.h"
 
 #include "base/hash.h"
-#include "collect/process/object.h"
 #include "collect/process/object_name.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* Reads /proc/PID/maps and status of all processes at start. */
 #include "collect/process/proc_scan.h"
 
+#include "base/clock.h"
+#include "base/cpu_budget.h"
 #include "base/parse.h"
 #include "collect/proc/proc_maps.h"
 #include "collect/proc/proc_stat.h"
@@ -81,6 +83,18 @@ void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns)
 		p->is_scan_late = scan_mappings(t, p) == -EAGAIN;
 	if (p->is_scan_late)
 		p->next_scan_ns = now_ns + SCAN_LATE_NS;
+}
+
+void proc_scan_within(struct process_table *t, struct process *p, struct allowance *time,
+		      uint64_t now_ns)
+{
+	const struct proc_reader *reader = t->objects->reader;
+
+	if (allowance_left(time, clock_mono_ns()) <= 0)
+		return;
+	uint64_t begin_ns = proc_reader_clock_ns(reader);
+	proc_scan(t, p, now_ns);
+	allowance_spend(time, proc_reader_clock_ns(reader) - begin_ns);
 }
 
 static bool parse_pid(const char *name, uint32_t *pid)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct allowance;
 struct process;
 struct process_table;
 
@@ -17,6 +18,10 @@ struct process_table;
  * stays unchanged: samples of a moment ago may need it. A process that is gone is marked as ended
  * at now_ns. */
 void proc_scan(struct process_table *t, struct process *p, uint64_t now_ns);
+
+/* The same if that allowance has time left. */
+void proc_scan_within(struct process_table *t, struct process *p, struct allowance *time,
+		      uint64_t now_ns);
 
 /* Reads every process of /proc; marks processes of the table that are no longer there as
  * ended. Calls between, unless NULL, after each: it takes long, and must not change the table. */

@@ -1,7 +1,7 @@
 /* Reads the files of a process that labels come from, and caches the result until exec. */
 #include "collect/resolve/labels.h"
 
-#include "base/clock.h"
+#include "base/mem.h"
 #include "collect/proc/cgroup_path.h"
 #include "collect/proc/proc_stat.h"
 #include "collect/proc/process_context.h"

@@ -1,6 +1,8 @@
 /* Names frames of generated code of this machine, for profiles that were read from files. */
 #include "collect/resolve/local.h"
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "collect/proc/mapped_file.h"
 #include "symbol/symbol.h"
 

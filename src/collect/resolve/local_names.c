@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/hash.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "collect/process/elf_names.h"
 #include "collect/process/local_file.h"

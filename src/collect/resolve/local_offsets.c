@@ -1,7 +1,9 @@
 /* File offsets of addresses that a recording of another program has relative to its files. */
 #include "collect/resolve/local.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "collect/process/local_file.h"
 #include "symbol/elf/elf_file.h"
 

@@ -1,6 +1,9 @@
 /* Walks stack copies of a profile by the unwind tables of this machine's files. */
 #include "collect/resolve/local.h"
 
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "collect/kernel/walk_end.h"
 #include "collect/process/local_file.h"
 #include "collect/walker/stack_copy.h"

@@ -1,4 +1,6 @@
 /* Caches stacks of waits in progress by thread and key. */
+#include "base/hash.h"
+#include "base/vec.h"
 #include "collect/resolve/stack_cache.h"
 
 #include <stddef.h>

@@ -1,8 +1,10 @@
 /* Applies side-band records, resolves addresses, and names frames. */
-#include "collect/resolve/resolver.h"
+#include "collect/resolve/resolve.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "collect/kernel/side_band.h"
 #include "collect/kernel/walk_end.h"
 #include "collect/proc/proc_programs.h"
@@ -14,6 +16,7 @@
 #include "collect/process/symbolize.h"
 #include "collect/resolve/labels.h"
 #include "collect/resolve/order.h"
+#include "collect/resolve/resolver.h"
 #include "collect/walker/interpreted.h"
 #include "collect/walker/space.h"
 #include "collect/worker/far_files.h"
@@ -223,15 +226,6 @@ static bool scan_after_losses(struct resolver *r)
 	return true;
 }
 
-void resolver_scan(struct resolver *r, struct process *p, struct allowance *time, uint64_t now_ns)
-{
-	if (allowance_left(time, clock_mono_ns()) <= 0)
-		return;
-	uint64_t begin_ns = proc_reader_clock_ns(r->links.reader);
-	proc_scan(&r->processes, p, now_ns);
-	allowance_spend(time, proc_reader_clock_ns(r->links.reader) - begin_ns);
-}
-
 /* Rereads a process whose records may have been lost since it was read, or that there was no time
  * to read. */
 static void follow_losses(struct resolver *r, struct process *p)
@@ -242,7 +236,7 @@ static void follow_losses(struct resolver *r, struct process *p)
 	if ((p->scanned_ns >= r->lost_ns && is_known) || p->is_kernel_thread || p->leader_gone ||
 	    now_ns < p->next_scan_ns)
 		return;
-	resolver_scan(r, p, &r->scans, now_ns);
+	proc_scan_within(&r->processes, p, &r->scans, now_ns);
 }
 
 /* Looks up a process without records in /proc; returns NULL when the table is full. */
@@ -254,7 +248,7 @@ static struct process *known_process(struct resolver *r, uint32_t pid, uint64_t 
 		return p;
 	p = process_add(&r->processes, pid);
 	if (p)
-		resolver_scan(r, p, &r->scans, now_ns);
+		proc_scan_within(&r->processes, p, &r->scans, now_ns);
 	return p;
 }
 
@@ -402,6 +396,11 @@ bool resolve_take_epoch_over(struct resolver *r)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
+static bool is_of_gpu(const union order_event *ev, const struct event_raw *raw)
+{
+	return ev->sample.kind == EVENT_GPU || (raw && ev->gpu.gpu.parts == PART_GPU);
+}
+
 void resolve_event(struct resolver *r, const union order_event *ev, const struct event_raw *raw)
 {
 	const struct event_sample *s = &ev->sample;
@@ -418,7 +417,10 @@ void resolve_event(struct resolver *r, const union order_event *ev, const struct
 		follow_losses(r, p);
 	p = p ? p : &nobody;
 	context_search_look(&r->search, p, s->mappings, s->time_ns);
-	resolver_event(r, p, ev, raw);
+	if (is_of_gpu(ev, raw))
+		r->ends[resolver_gpu(r, p, &ev->gpu, raw)]++;
+	else
+		resolver_event(r, p, ev, raw);
 	traced_look(&r->traced, p, &r->objects, clock_mono_ns());
 }
 

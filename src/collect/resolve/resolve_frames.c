@@ -2,12 +2,15 @@
 #include "collect/resolve/resolver.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "bpf/space.h"
 #include "collect/kernel/walk_end.h"
 #include "collect/proc/proc_maps.h"
 #include "collect/process/helper_end.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
+#include "collect/process/proc_scan.h"
 #include "collect/process/symbolize.h"
 #include "collect/resolve/python_order.h"
 #include "collect/walker/interpreted.h"
@@ -387,7 +390,7 @@ void resolver_forget_jit(struct resolver *r, size_t from)
 static void scan_again(struct resolver *r, struct process *p, uint64_t now_ns)
 {
 	if (!p->is_kernel_thread && now_ns >= p->next_scan_ns)
-		resolver_scan(r, p, &r->rescans, now_ns);
+		proc_scan_within(&r->processes, p, &r->rescans, now_ns);
 }
 
 void resolver_check_leaf(struct resolver *r, struct process *p, const struct event_stack *st,

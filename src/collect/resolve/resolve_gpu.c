@@ -1,33 +1,17 @@
-/* Types, series and samples of GPU work. */
+/* Series and samples of GPU work. */
 #include "collect/resolve/resolver.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
+#include "collect/resolve/resolve.h"
 #include "profile/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Calls of GPU libraries: puts the value of each into its type. */
-
-const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type)
-{
-	const struct gpu_types *g = &t->gpu;
-
-	return type == g->launch          ? "gpu-launch"
-	       : type == g->wait          ? "gpu-wait"
-	       : type == g->copy          ? "gpu-copy"
-	       : type == g->nccl          ? "nccl"
-	       : type == g->alloc         ? "hbm-alloc"
-	       : type == g->time          ? "gpu-time"
-	       : type == g->window        ? "gpu-window"
-	       : type == g->queue         ? "gpu-queue"
-	       : type == g->stall         ? "gpu-stall"
-	       : type == g->not_issued    ? "gpu-stall-not-issued"
-	       : type == g->alloc_objects ? "hbm-alloc-objects"
-	       : type == g->inuse_objects ? "hbm-inuse-objects"
-					  : "hbm-inuse";
-}
 
 /* Leaves code made at run time unnamed, so that an allocation need not wait for names. */
 static uint32_t stack_now(struct resolver *r, struct process *p, const struct stack_ref *ref,
@@ -190,7 +174,7 @@ static void put_value(struct resolver *r, uint64_t now_ns, struct gpu_origin ori
 
 	origin.key.type = type;
 	sample.series =
-		series_cache_get(&r->series, &origin.key, resolver_gpu_type_name(&r->types, type));
+		series_cache_get(&r->series, &origin.key, resolver_type_name(&r->types, type));
 	if (sample.series != SERIES_LEFT_OUT)
 		r->sink->ops->sample(r->sink, &sample);
 }
@@ -356,7 +340,7 @@ bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_ho
 	process_labels(&r->labels, p, p->cgroup_id, clock_mono_ns());
 	const struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
 	return series_cache_ask(&r->series, &origin.key,
-				resolver_gpu_type_name(&r->types, r->types.gpu.time), hook);
+				resolver_type_name(&r->types, r->types.gpu.time), hook);
 }
 
 /* Falls back to the process if its launch was not seen. */
@@ -399,8 +383,8 @@ void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran)
 	origin.key.stream = ran->stream;
 	origin.key.samples = round_down(ran->samples);
 	origin.key.period = ran->period;
-	sample.series = series_cache_get(&r->series, &origin.key,
-					 resolver_gpu_type_name(&r->types, ran->type));
+	sample.series =
+		series_cache_get(&r->series, &origin.key, resolver_type_name(&r->types, ran->type));
 	if (sample.series == SERIES_LEFT_OUT) {
 		r->sink->ops->loss(r->sink, LOSS_LEFT_OUT, 1);
 		return;

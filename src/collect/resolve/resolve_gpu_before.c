@@ -1,5 +1,7 @@
 /* GPU memory that processes had before it was counted. */
 #include "base/mem.h"
+#include "base/vec.h"
+#include "collect/resolve/resolve.h"
 #include "collect/resolve/resolver.h"
 #include "gpu/device/backend.h"
 
@@ -102,8 +104,7 @@ static void put_before(struct resolver *r, uint64_t now_ns, const struct gpu_ori
 	};
 
 	key.type = r->types.gpu.inuse;
-	sample.series =
-		series_cache_get(&r->series, &key, resolver_gpu_type_name(&r->types, key.type));
+	sample.series = series_cache_get(&r->series, &key, resolver_type_name(&r->types, key.type));
 	if (sample.series == SERIES_LEFT_OUT)
 		r->sink->ops->loss(r->sink, LOSS_LEFT_OUT, 1);
 	else

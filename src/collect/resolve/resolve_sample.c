@@ -14,15 +14,30 @@
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-static const char *type_name(const struct resolver *r, uint32_t type)
+static const char *gpu_type_name(const struct gpu_types *g, uint32_t type)
 {
-	const struct resolve_types *t = &r->types;
+	return type == g->launch          ? "gpu-launch"
+	       : type == g->wait          ? "gpu-wait"
+	       : type == g->copy          ? "gpu-copy"
+	       : type == g->nccl          ? "nccl"
+	       : type == g->alloc         ? "hbm-alloc"
+	       : type == g->time          ? "gpu-time"
+	       : type == g->window        ? "gpu-window"
+	       : type == g->queue         ? "gpu-queue"
+	       : type == g->stall         ? "gpu-stall"
+	       : type == g->not_issued    ? "gpu-stall-not-issued"
+	       : type == g->alloc_objects ? "hbm-alloc-objects"
+	       : type == g->inuse_objects ? "hbm-inuse-objects"
+					  : "hbm-inuse";
+}
 
+const char *resolver_type_name(const struct resolve_types *t, uint32_t type)
+{
 	return type == t->cpu          ? "cpu"
 	       : type == t->off_cpu    ? "off-cpu"
 	       : type == t->sched_wait ? "sched-wait"
 	       : type == t->wall       ? "wall"
-				       : resolver_gpu_type_name(t, type);
+				       : gpu_type_name(&t->gpu, type);
 }
 
 struct series_key resolver_series_key(struct resolver *r, struct process *p,
@@ -45,7 +60,7 @@ uint32_t resolver_series(struct resolver *r, struct process *p, const struct eve
 {
 	struct series_key key = resolver_series_key(r, p, s, type, period_ns);
 
-	return series_cache_get(&r->series, &key, type_name(r, type));
+	return series_cache_get(&r->series, &key, resolver_type_name(&r->types, type));
 }
 
 uint32_t resolver_series_how(struct resolver *r, struct process *p, const struct event_sample *s,
@@ -54,7 +69,7 @@ uint32_t resolver_series_how(struct resolver *r, struct process *p, const struct
 	struct series_key key = resolver_series_key(r, p, s, type, period_ns);
 
 	key.how = how;
-	return series_cache_get(&r->series, &key, type_name(r, type));
+	return series_cache_get(&r->series, &key, resolver_type_name(&r->types, type));
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -222,8 +237,6 @@ void resolver_event(struct resolver *r, struct process *p, const union order_eve
 
 	if (s->kind == EVENT_THREAD)
 		put_thread(r, p, &ev->thread);
-	else if (s->kind == EVENT_GPU || (raw && ev->gpu.gpu.parts == PART_GPU))
-		r->ends[resolver_gpu(r, p, &ev->gpu, raw)]++;
 	else if (s->kind == EVENT_WAIT && ev->wait.wait.going_on)
 		r->ends[put_wait_again(r, p, &ev->wait)]++;
 	else if (s->kind == EVENT_WAIT || (raw && ev->wait.wait.parts))

@@ -2,7 +2,9 @@
 #include "collect/resolve/resolver.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "collect/kernel/walk_end.h"
 #include "collect/process/image.h"
 #include "collect/process/symbolize.h"

@@ -5,6 +5,9 @@
 #define CRESSET_COLLECT_RESOLVE_RESOLVER_H
 
 #include "base/cpu_budget.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "collect/kernel/sampler_opts.h"
 #include "collect/process/context_search.h"
 #include "collect/process/object.h"
 #include "collect/process/process.h"
@@ -13,7 +16,8 @@
 #include "collect/resolve/gpu_names.h"
 #include "collect/resolve/gpu_origins.h"
 #include "collect/resolve/labels.h"
-#include "collect/resolve/resolve.h"
+#include "collect/resolve/resolve_links.h"
+#include "collect/resolve/resolve_opts.h"
 #include "collect/resolve/series_cache.h"
 #include "collect/resolve/stack_cache.h"
 #include "collect/resolve/wait_reason.h"
@@ -89,17 +93,15 @@ struct stack_ref {
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out);
 
-/* Reads a process from /proc if that allowance has time left. */
-void resolver_scan(struct resolver *r, struct process *p, struct allowance *time, uint64_t now_ns);
-
 /* Returns the hash of the stack of a wait that is reported again; a hash without contents if it is
  * unknown. */
 uint64_t resolver_open_wait(struct resolver *r, const struct event_wait *ev);
 
-/* resolve_sample.c: puts an event of a process into the sink, in each type that it has a value
- * for. */
+/* resolve_sample.c: puts an event of a process into the sink, in each type that it has a value for;
+ * not that of a GPU library. */
 void resolver_event(struct resolver *r, struct process *p, const union order_event *ev,
 		    const struct event_raw *raw);
+const char *resolver_type_name(const struct resolve_types *t, uint32_t type);
 /* Returns the key of its series. */
 struct series_key resolver_series_key(struct resolver *r, struct process *p,
 				      const struct event_sample *s, uint32_t type,
@@ -124,7 +126,6 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy);
 /* Returns an origin from what is known of a process now; no event of its own is needed. */
 struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid);
-const char *resolver_gpu_type_name(const struct resolve_types *t, uint32_t type);
 
 /* resolve_frames.c: appends a stack to r->stack, root first. Returns why the stack ends there.
  * *has_jit: set if it has addresses of code made at run time. */

@@ -3,7 +3,10 @@
 #include "collect/walker/interpreted.h"
 
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "bpf/event.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"

@@ -1,14 +1,16 @@
 /* The worker process for perf maps and jitdumps, and the messages in both directions. */
 #include "collect/worker/code_worker.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/cpu_budget.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/stream.h"
 #include "base/vec.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_stat.h"
-#include "profile/identity.h"
+#include "profile/identity_generated.h"
 #include "symbol/name_cache.h"
 
 #include <errno.h>

@@ -19,6 +19,7 @@
 #define CRESSET_COLLECT_WORKER_CODE_WORKER_H
 
 #include "symbol/code_log.h"
+#include "symbol/code_scan.h"
 
 #include <stdint.h>
 
@@ -34,7 +35,7 @@ struct code_process_head {
 	uint32_t id, pid;
 	uint32_t has_dump; /* has a dump mapped; at: */
 	uint32_t maj, min;
-	uint32_t is_raw; /* names as in the files (profile/identity.h, identity_code) */
+	uint32_t is_raw; /* names as in the files (identity_code) */
 	uint64_t start, end, pgoff, ino;
 	uint64_t begun_ns; /* CLOCK_MONOTONIC of its fork or exec; 0: see /proc */
 };

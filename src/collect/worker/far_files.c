@@ -1,6 +1,7 @@
 /* Requests copies from the worker, and answers from the ones that are complete. */
 #include "collect/worker/far_files.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/cpu_budget.h"
 #include "base/hash.h"

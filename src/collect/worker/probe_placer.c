@@ -1,5 +1,6 @@
 #include "collect/worker/probe_placer.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stream.h"

@@ -87,7 +87,4 @@ struct probe_place_head {
 	uint32_t serial, is_multi, n[PROBE_SIDES];
 };
 
-/* probe_worker.c: serves until the peer is gone. */
-void probe_worker_serve(int fd);
-
 #endif

@@ -4,6 +4,7 @@
 #include "base/stream.h"
 #include "base/vec.h"
 #include "collect/worker/probe_placer.h"
+#include "collect/worker/worker_serve.h"
 
 #include <errno.h>
 #include <poll.h>

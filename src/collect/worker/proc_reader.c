@@ -1,12 +1,14 @@
 /* Sends a request to a worker, and waits for the response up to a deadline. */
 #include "collect/worker/proc_reader.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/cpu_budget.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/stream.h"
+#include "base/vec.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_owner.h"
 #include "collect/proc/process_context.h"

@@ -144,7 +144,4 @@ struct read_answer {
 	uint32_t is_cut; /* READ_MAPS: there are more lines than were read */
 };
 
-/* proc_reader_worker.c: serves until the peer is gone. */
-void proc_reader_worker_serve(int fd);
-
 #endif

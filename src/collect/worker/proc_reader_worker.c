@@ -1,13 +1,16 @@
 /* The worker's side: performs one read after the other. */
 #include "collect/worker/proc_reader.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/stream.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/process_context.h"
 #include "collect/proc/process_memory.h"
 #include "collect/worker/far_device.h"
+#include "collect/worker/worker_serve.h"
 #include "gpu/device/agent_name.h"
 #include "gpu/ring/ring_find.h"
 #include "symbol/lines.h"

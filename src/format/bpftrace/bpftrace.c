@@ -1,7 +1,11 @@
 #include "format/bpftrace/bpftrace.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
+#include "base/vec.h"
 #include "format/common/give.h"
 #include "profile/frame.h"
 #include "profile/series.h"

@@ -1,4 +1,6 @@
 /* Groups functions in cycles (strongly connected components), and finds ways through a group. */
+#include "base/mem.h"
+#include "base/vec.h"
 #include "format/callgrind/callgrind_graph.h"
 
 #include <string.h>

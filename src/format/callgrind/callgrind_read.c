@@ -3,6 +3,9 @@
  * negative cost. A unit "(10ns)" becomes nanoseconds. */
 #include "format/callgrind/callgrind.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/input.h"
 #include "base/str.h"
 #include "base/vec.h"

@@ -3,7 +3,10 @@
  * an average call. Functions of a cycle are divided as one, each on the shortest way through it,
  * none twice in a stack. Costs left after the last step, and negative ones, go to the largest stack
  * of their function. */
+#include "base/hash.h"
+#include "base/mem.h"
 #include "base/search.h"
+#include "base/vec.h"
 #include "format/callgrind/callgrind_graph.h"
 #include "format/common/guess.h"
 #include "profile/series.h"

@@ -2,8 +2,12 @@
  * sum over the stacks with it as the outermost call of that function; recursive calls cost 0, so a
  * recursive function at the root shows 0. Control characters and invalid UTF-8 become '?'; entries
  * without a name are "???" or "[unknown]", the stack without frames is "[empty]". */
+#include "base/buf.h"
 #include "base/fs.h"
+#include "base/hash.h"
+#include "base/mem.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "format/callgrind/callgrind.h"
 #include "profile/profile.h"
 #include "profile/sum.h"

@@ -9,7 +9,8 @@
 
 #define ADDRESS_MAP_UNKNOWN 0x616464726573ull /* identity of the mapping without a name */
 
-void address_map_add(struct address_map *m, const struct address_range *r, struct give_text name)
+static void address_map_add(struct address_map *m, const struct address_range *r,
+			    struct give_text name)
 {
 	if (r->end <= r->start || m->ranges.n >= ADDRESS_MAP_MAX)
 		return;

@@ -26,7 +26,6 @@ struct address_map { /* zeroed, except for sink = empty */
 	bool is_sorted, has_unknown;
 };
 
-void address_map_add(struct address_map *m, const struct address_range *r, struct give_text name);
 /* Adds a line of /proc/PID/maps. Returns false if it is none. */
 bool address_map_add_line(struct address_map *m, const char *line, size_t len);
 /* Adds all such lines of a text. */

@@ -1,6 +1,7 @@
 /* Cuts and pads text by display columns. */
 #include "format/common/columns.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/utf8.h"
 

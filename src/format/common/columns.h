@@ -3,9 +3,9 @@
 #ifndef CRESSET_FORMAT_COMMON_COLUMNS_H
 #define CRESSET_FORMAT_COMMON_COLUMNS_H
 
-#include "base/buf.h"
-
 #include <stddef.h>
+
+struct buf;
 
 /* Appends s, made safe for a terminal (esc_term). Text wider than max columns is truncated and ends
  * in "…"; combining characters are retained up to COLUMNS_MAX_BYTES. Returns the number of columns

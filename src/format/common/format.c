@@ -1,6 +1,8 @@
 /* Code shared by the formats: choice of the type, units and suffixes. */
 #include "format/common/format.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/vec.h"

@@ -3,8 +3,6 @@
 #ifndef CRESSET_FORMAT_COMMON_FORMAT_H
 #define CRESSET_FORMAT_COMMON_FORMAT_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/vec.h"
 #include "format/common/user_stack.h"
 #include "profile/frame.h"
@@ -15,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
+struct err;
 struct input;
 struct out;
 struct profile;

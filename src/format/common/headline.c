@@ -1,6 +1,7 @@
 /* Collects the parts of the summary line: total, samples, losses, duration. */
 #include "format/common/headline.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/json/json.h"

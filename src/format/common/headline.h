@@ -3,8 +3,9 @@
 #ifndef CRESSET_FORMAT_COMMON_HEADLINE_H
 #define CRESSET_FORMAT_COMMON_HEADLINE_H
 
-#include "base/buf.h"
+#include <stdint.h>
 
+struct buf;
 struct json;
 struct profile;
 struct tree;

@@ -1,6 +1,7 @@
 /* Lists the nodes of a tree in pre-order; small ones become rests. */
 #include "format/common/outline.h"
 
+#include "base/mem.h"
 #include "profile/sum.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Colours by frame kind, by hash of the binary, by thread state or classic. */
 #include "format/common/palette.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"

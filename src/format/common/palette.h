@@ -17,11 +17,10 @@
 #ifndef CRESSET_FORMAT_COMMON_PALETTE_H
 #define CRESSET_FORMAT_COMMON_PALETTE_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct tree;
 
 enum { PALETTE_STEPS = 5, PALETTE_MAX_SWATCHES = 52 };

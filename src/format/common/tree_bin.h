@@ -56,10 +56,9 @@
 #ifndef CRESSET_FORMAT_COMMON_TREE_BIN_H
 #define CRESSET_FORMAT_COMMON_TREE_BIN_H
 
-#include "base/buf.h"
-
 #include <stdint.h>
 
+struct buf;
 struct tree;
 
 #define TREE_BIN_TYPE "application/vnd.cresset.tree"

@@ -1,6 +1,7 @@
 /* Formats values by unit: times, bytes and counts. */
 #include "format/common/value.h"
 
+#include "base/buf.h"
 #include "base/fmt.h"
 
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 #ifndef CRESSET_FORMAT_COMMON_VALUE_H
 #define CRESSET_FORMAT_COMMON_VALUE_H
 
-#include "base/buf.h"
-
 #include <stdint.h>
+
+struct buf;
 
 /* The quantity that a unit measures. A value times scale is in base: "ns", "B" or, for counted
  * things, the unit itself. */

@@ -33,6 +33,7 @@
 #include "format/common/format.h"
 #include "profile/frame.h"
 
+struct err;
 struct input;
 struct sink;
 

@@ -1,5 +1,7 @@
 /* Gives the samples of a profile that was read: types, CPU and wall times, losses. */
+#include "base/err.h"
 #include "base/json/json_read.h"
+#include "base/vec.h"
 #include "format/common/value.h"
 #include "format/firefox/firefox.h"
 #include "format/firefox/firefox_read.h"

@@ -3,6 +3,7 @@
 
 #include "base/input.h"
 #include "base/json/json_read.h"
+#include "base/mem.h"
 #include "format/common/value.h"
 #include "format/firefox/firefox.h"
 #include "profile/sink.h"

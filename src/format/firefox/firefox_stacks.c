@@ -1,5 +1,6 @@
 /* Stacks of a thread's tables as stacks of the sink. */
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/search.h"
 #include "format/common/format.h"
 #include "format/common/guess.h"

@@ -1,6 +1,9 @@
 /* Writes the processed format with one thread per pid, tid and labels. */
+#include "base/buf.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/json/json.h"
+#include "base/vec.h"
 #include "format/common/value.h"
 #include "format/firefox/firefox.h"
 #include "format/firefox/firefox_rows.h"

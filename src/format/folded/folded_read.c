@@ -1,7 +1,11 @@
 /* Detects and reads folded stacks, with suffixes and marks of profilers. */
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/decimal.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/input.h"
+#include "base/vec.h"
 #include "format/common/guess.h"
 #include "format/folded/folded.h"
 #include "format/folded/folded_value.h"

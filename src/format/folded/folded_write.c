@@ -1,7 +1,11 @@
 /* Writes the tree of one type, one line per stack. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "format/common/value.h"
 #include "format/folded/folded.h"
 #include "format/folded/folded_value.h"

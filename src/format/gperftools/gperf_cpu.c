@@ -1,5 +1,7 @@
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
+#include "base/vec.h"
 #include "format/common/address_map.h"
 #include "format/common/give.h"
 #include "format/gperftools/gperftools.h"

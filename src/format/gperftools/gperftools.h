@@ -21,9 +21,10 @@
  *     sampling period=N
  *     CYCLES N @ 0x12 0x34
  *
- * Go has lines "#	0x12	function+0x3	file:line" for a stack, innermost first, without frames of
- * the runtime at the leaf; gperftools has the text of /proc/self/maps at the end. Values that a
- * sampler with a period wrote unscaled (heap_v2, Go's heap) are scaled as pprof does it. */
+ * Go has lines "#	0x12	function+0x3	file:line" for a stack, innermost first,
+ * without frames of the runtime at the leaf; gperftools has the text of /proc/self/maps at the end.
+ * Values that a sampler with a period wrote unscaled (heap_v2, Go's heap) are scaled as pprof does
+ * it. */
 #ifndef CRESSET_FORMAT_GPERFTOOLS_GPERFTOOLS_H
 #define CRESSET_FORMAT_GPERFTOOLS_GPERFTOOLS_H
 

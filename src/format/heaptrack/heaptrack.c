@@ -1,6 +1,9 @@
 #include "format/heaptrack/heaptrack.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
+#include "base/vec.h"
 #include "format/common/give.h"
 #include "format/common/stack_tree.h"
 #include "profile/frame.h"

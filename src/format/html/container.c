@@ -1,8 +1,10 @@
 /* Writes header, trees and samples into one gzip member. */
 #include "format/html/container.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/json/json.h"
+#include "base/mem.h"
 #include "base/pb.h"
 #include "format/common/format.h"
 #include "format/common/headline.h"

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "profile/tree/time_range.h"
 

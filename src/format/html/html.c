@@ -3,6 +3,7 @@
 
 #include "assets.h"
 #include "base/asset.h"
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/hash.h"

@@ -15,6 +15,8 @@
 
 #include "format/common/format.h"
 
+struct buf;
+struct err;
 struct out;
 struct profile;
 

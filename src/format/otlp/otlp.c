@@ -1,6 +1,7 @@
 /* The format's table row, and detection by fields. */
 #include "format/otlp/otlp.h"
 
+#include "base/buf.h"
 #include "base/input.h"
 #include "base/pb.h"
 

@@ -28,6 +28,8 @@
 
 #include "format/common/format.h"
 
+struct buf;
+struct err;
 struct input;
 struct out;
 struct profile;

@@ -1,8 +1,10 @@
 /* Reads stacks and frames of a message into the sink. */
 #include "format/otlp/otlp_tables.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/common/guess.h"
 #include "format/pprof/pprof.h"
 #include "profile/sink.h"

@@ -9,14 +9,14 @@
 #ifndef CRESSET_FORMAT_OTLP_OTLP_METRICS_H
 #define CRESSET_FORMAT_OTLP_OTLP_METRICS_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
+struct err;
 struct profile;
 
 enum { OTLP_MAX_POINTS = 1 << 22 }; /* limit: points of an OTLP message of metrics */

@@ -1,5 +1,9 @@
 /* Reads metrics: gauges and sums as points, all others refused with a count. */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_metrics.h"
 #include "format/otlp/otlp_metrics_wire.h"

@@ -1,5 +1,7 @@
 /* Writes metrics and the responses to uploads. */
+#include "base/hash.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_attr.h"
 #include "format/otlp/otlp_metrics.h"

@@ -1,6 +1,8 @@
 /* Compresses with zstd against the previous message. */
 #include "format/otlp/otlp_pack.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/unpack.h"
 
 #include <errno.h>

@@ -11,11 +11,11 @@
 #ifndef CRESSET_FORMAT_OTLP_OTLP_PACK_H
 #define CRESSET_FORMAT_OTLP_OTLP_PACK_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+struct buf;
+struct err;
 
 enum { OTLP_PACK_LEVEL = 1 };
 

@@ -1,6 +1,9 @@
 /* Reads a ProfilesData message into a sink. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_tables.h"
 #include "format/pprof/pprof_meta.h"

@@ -1,7 +1,9 @@
 /* Reads samples, with values and times, and attributes as labels. */
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/otlp/otlp_attr.h"
 #include "format/otlp/otlp_tables.h"
 #include "profile/sink.h"

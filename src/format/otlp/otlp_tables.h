@@ -6,6 +6,7 @@
 #ifndef CRESSET_FORMAT_OTLP_OTLP_TABLES_H
 #define CRESSET_FORMAT_OTLP_OTLP_TABLES_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_attr.h"

@@ -1,7 +1,11 @@
 /* Writes profiles of all types as one message. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_attr.h"
 #include "format/otlp/otlp_put.h"

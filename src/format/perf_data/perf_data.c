@@ -1,7 +1,10 @@
 /* Reads files and pipes of perf record. */
 #include "format/perf_data/perf_data.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
+#include "base/mem.h"
 #include "base/unpack.h"
 #include "format/perf_data/perf_data_reader.h"
 

@@ -21,6 +21,7 @@
 
 #include "format/common/format.h"
 
+struct err;
 struct input;
 struct sink;
 

@@ -1,6 +1,7 @@
 /* Converts addresses to frames, by the mappings at the sample's time. */
 #include "format/perf_data/perf_data_frames.h"
 
+#include "base/buf.h"
 #include "format/common/format.h"
 #include "format/common/user_stack.h"
 #include "format/perf_data/perf_data_event.h"

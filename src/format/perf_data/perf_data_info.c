@@ -1,6 +1,10 @@
 /* Feature sections: host, build ids, command line. */
 #include "format/perf_data/perf_data_frames.h"
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "format/perf_data/perf_data_event.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* A heap of records by time, in bounded memory. */
+#include "base/mem.h"
+#include "base/vec.h"
 #include "format/perf_data/perf_data_reader.h"
 
 #include <string.h>

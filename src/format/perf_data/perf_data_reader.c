@@ -1,6 +1,7 @@
 /* Applies records: samples, mappings, names and losses. */
 #include "format/perf_data/perf_data_reader.h"
 
+#include "base/buf.h"
 #include "profile/series.h"
 #include "profile/sink.h"
 #include "profile/sum.h"

@@ -41,6 +41,7 @@
 #include "format/common/format.h"
 #include "profile/stack.h"
 
+struct err;
 struct input;
 struct out;
 struct profile;

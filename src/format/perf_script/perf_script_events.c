@@ -1,4 +1,6 @@
 /* Events of the text: their types, periods and series. */
+#include "base/hash.h"
+#include "base/vec.h"
 #include "format/perf_script/perf_script.h"
 #include "format/perf_script/perf_script_line.h"
 #include "profile/sink.h"

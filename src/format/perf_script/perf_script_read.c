@@ -2,8 +2,11 @@
 #include "format/perf_script/perf_script.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/input.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "format/common/guess.h"
 #include "format/perf_script/perf_script_line.h"

@@ -1,8 +1,10 @@
 /* Writes samples in time order, with frames as perf prints them. */
 #include "format/perf_script/perf_script.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/fs.h"
+#include "base/vec.h"
 #include "format/common/value.h"
 #include "format/perf_script/perf_script_line.h"
 #include "profile/frame.h"

@@ -1,5 +1,7 @@
 /* Writes the flame chart of one thread as a binary tree. */
 #include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "format/common/tree_bin.h"
 #include "format/picture/flame_chart.h"
 #include "profile/frame.h"

@@ -2,6 +2,8 @@
  * box is listed when it starts, so when it ends, everything after it in the list is inside it. */
 #include "format/picture/flame_chart.h"
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/tree/tree.h"
 
 #include <stdlib.h>

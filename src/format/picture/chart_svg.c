@@ -1,7 +1,9 @@
 /* Writes the flame chart as SVG. */
 #include "assets.h"
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/fmt.h"
+#include "base/vec.h"
 #include "format/common/columns.h"
 #include "format/common/headline.h"
 #include "format/common/value.h"

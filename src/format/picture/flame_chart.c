@@ -1,6 +1,7 @@
 /* Builds the spans of each lane. */
 #include "format/picture/flame_chart.h"
 
+#include "base/mem.h"
 #include "format/common/value.h"
 #include "profile/frame.h"
 #include "profile/profile.h"

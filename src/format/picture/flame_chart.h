@@ -19,12 +19,12 @@
 #ifndef CRESSET_FORMAT_PICTURE_FLAME_CHART_H
 #define CRESSET_FORMAT_PICTURE_FLAME_CHART_H
 
-#include "base/buf.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct profile;
 

@@ -2,6 +2,7 @@
 #include "format/picture/svg.h"
 
 #include "assets.h"
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/utf8.h"
 #include "format/common/headline.h"

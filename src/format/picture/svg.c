@@ -2,8 +2,12 @@
 #include "format/picture/svg.h"
 
 #include "assets.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "format/common/columns.h"
 #include "format/common/headline.h"
 #include "format/common/outline.h"

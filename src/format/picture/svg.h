@@ -4,9 +4,9 @@
 #ifndef CRESSET_FORMAT_PICTURE_SVG_H
 #define CRESSET_FORMAT_PICTURE_SVG_H
 
-#include "base/err.h"
 #include "format/common/format.h"
 
+struct err;
 struct out;
 struct profile;
 

@@ -8,8 +8,9 @@
 #define CRESSET_FORMAT_PICTURE_SVG_PAGE_H
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "format/common/palette.h"
+
+struct err;
 
 enum {
 	SVG_WIDTH = 1200,

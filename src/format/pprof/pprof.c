@@ -1,6 +1,7 @@
 /* The format's table row. */
 #include "format/pprof/pprof.h"
 
+#include "base/buf.h"
 #include "base/input.h"
 #include "base/pb.h"
 

@@ -31,6 +31,7 @@
 #include "format/common/format.h"
 #include "profile/frame.h"
 
+struct err;
 struct input;
 struct out;
 struct profile;

@@ -11,11 +11,11 @@
 #ifndef CRESSET_FORMAT_PPROF_PPROF_META_H
 #define CRESSET_FORMAT_PPROF_PPROF_META_H
 
-#include "base/buf.h"
 #include "profile/series.h"
 
 #include <stdbool.h>
 
+struct buf;
 struct profile;
 struct sink;
 

@@ -1,7 +1,10 @@
 /* Reads a file into a sink. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_meta.h"
 #include "format/pprof/pprof_tables.h"

@@ -1,6 +1,10 @@
 /* Reads samples: values, labels, links. */
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_meta.h"
 #include "format/pprof/pprof_tables.h"

@@ -6,6 +6,7 @@
 #ifndef CRESSET_FORMAT_PPROF_PPROF_TABLES_H
 #define CRESSET_FORMAT_PPROF_PPROF_TABLES_H
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "profile/frame.h"

@@ -1,8 +1,12 @@
 /* Writes profiles and differences. */
 #include "base/mem.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/pb.h"
+#include "base/vec.h"
 #include "format/common/format.h"
 #include "format/common/value.h"
 #include "format/pprof/pprof.h"

@@ -8,7 +8,11 @@
  *     4 invalid frame    5 key of a frame    6 a function of the kernel
  *     7 in the garbage collector    8 idle    9 time in µs    10 memory in bytes
  *     11 key, text: a string    12 key of a string */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/input.h"
+#include "base/vec.h"
 #include "format/common/give.h"
 #include "format/python/python.h"
 #include "profile/frame.h"

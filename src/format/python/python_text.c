@@ -1,4 +1,7 @@
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
+#include "base/vec.h"
 #include "format/common/give.h"
 #include "format/python/python.h"
 #include "profile/frame.h"

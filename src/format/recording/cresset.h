@@ -3,11 +3,12 @@
 #ifndef CRESSET_FORMAT_RECORDING_CRESSET_H
 #define CRESSET_FORMAT_RECORDING_CRESSET_H
 
-#include "base/err.h"
 #include "format/common/format.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+struct err;
 
 extern const struct format format_cresset;
 

@@ -1,8 +1,11 @@
 /* Reads recordings of the earlier form, a stream of chunks. */
 #include "format/recording/cresset.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/chunk.h"
 #include "profile/chunk_read.h"
 

@@ -27,6 +27,7 @@
 
 #include "format/common/format.h"
 
+struct err;
 struct input;
 struct out;
 struct profile;

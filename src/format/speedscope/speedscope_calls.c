@@ -1,6 +1,7 @@
 /* Collects stacks and values until the frames are known. */
 #include "format/speedscope/speedscope_calls.h"
 
+#include "base/mem.h"
 #include "format/speedscope/speedscope.h"
 #include "profile/series.h"
 #include "profile/sink.h"

@@ -1,4 +1,6 @@
 /* Profiles of the file: sampled or evented, units and weights. */
+#include "base/buf.h"
+#include "base/vec.h"
 #include "format/speedscope/speedscope.h"
 #include "format/speedscope/speedscope_calls.h"
 #include "profile/series.h"

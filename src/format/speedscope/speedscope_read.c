@@ -1,7 +1,10 @@
 /* Reads speedscope JSON: the keys. speedscope_profile and speedscope_calls interpret them. */
+#include "base/buf.h"
 #include "base/decimal.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
+#include "base/vec.h"
 #include "format/common/guess.h"
 #include "format/speedscope/speedscope.h"
 #include "format/speedscope/speedscope_calls.h"

@@ -1,7 +1,10 @@
 /* Writes one type of a profile as speedscope JSON. Functions are frames: addresses and lines of one
  * function are merged, as in every view of speedscope. */
+#include "base/buf.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/json/json.h"
+#include "base/vec.h"
 #include "format/common/value.h"
 #include "format/speedscope/speedscope.h"
 #include "profile/names.h"

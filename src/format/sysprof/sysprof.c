@@ -1,6 +1,7 @@
 /* Frames of a capture of sysprof, in the order of their times, to samples. */
 #include "format/sysprof/sysprof.h"
 
+#include "base/err.h"
 #include "base/input.h"
 #include "format/common/give.h"
 #include "format/perf_data/perf_data_event.h"

@@ -22,6 +22,7 @@
 #ifndef CRESSET_FORMAT_SYSPROF_SYSPROF_H
 #define CRESSET_FORMAT_SYSPROF_SYSPROF_H
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "format/common/format.h"

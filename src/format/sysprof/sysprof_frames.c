@@ -1,4 +1,7 @@
 /* Addresses of a capture of sysprof to frames, by the maps at the sample's time. */
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "format/common/give.h"
 #include "format/perf_data/perf_data_event.h"
 #include "format/sysprof/sysprof.h"

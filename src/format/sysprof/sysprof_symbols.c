@@ -3,7 +3,10 @@
  *     rows of 32 bytes, by pid and start:
  *       u64 start, u64 end, u32 pid, u32 name, u32 binary, u32     offsets in the file
  *     a row of zeros, then the texts */
+#include "base/buf.h"
+#include "base/hash.h"
 #include "base/input.h"
+#include "base/vec.h"
 #include "format/perf_data/perf_data_event.h"
 #include "format/sysprof/sysprof.h"
 

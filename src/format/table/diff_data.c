@@ -1,4 +1,5 @@
 /* A difference as JSON and CSV. */
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/json/json.h"
 #include "format/table/diff_table.h"

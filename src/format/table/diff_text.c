@@ -3,6 +3,7 @@
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "format/common/columns.h"
 #include "format/common/headline.h"
 #include "format/common/value.h"

@@ -2,10 +2,13 @@
 #include "format/table/grid.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/cell.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/json/json.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "format/common/columns.h"

@@ -10,13 +10,12 @@
 #ifndef CRESSET_FORMAT_TABLE_GRID_H
 #define CRESSET_FORMAT_TABLE_GRID_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct cell;
+struct err;
 struct out;
 
 enum grid_format { GRID_TEXT, GRID_CSV, GRID_JSON };

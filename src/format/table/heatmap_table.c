@@ -1,4 +1,5 @@
 /* The heatmap as text and JSON. */
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/json/json.h"
 #include "format/common/columns.h"

@@ -1,7 +1,9 @@
 /* Parts shared by the writers of tables. */
 #include "format/table/table.h"
 
+#include "base/buf.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "format/common/value.h"
 #include "format/table/table_rows.h"
 #include "profile/change/signed.h"

@@ -39,11 +39,12 @@
 #ifndef CRESSET_FORMAT_TABLE_TABLE_H
 #define CRESSET_FORMAT_TABLE_TABLE_H
 
-#include "base/buf.h"
 #include "format/common/format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct buf;
 
 /* Where the names of a binary's frames come from (struct origin). The caller owns the text. */
 struct table_origin {

@@ -1,8 +1,10 @@
 /* The table of binaries. */
 #include "format/table/table_rows.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/fmt.h"
+#include "base/hash.h"
 #include "base/json/json.h"
 #include "base/utf8.h"
 #include "format/common/columns.h"

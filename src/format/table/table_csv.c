@@ -1,5 +1,7 @@
 /* Tables as CSV. */
+#include "base/buf.h"
 #include "base/escape.h"
+#include "base/hash.h"
 #include "format/common/outline.h"
 #include "format/common/value.h"
 #include "format/table/table.h"

@@ -1,4 +1,5 @@
 /* Tables as JSON. */
+#include "base/buf.h"
 #include "base/json/json.h"
 #include "base/mem.h"
 #include "format/common/headline.h"

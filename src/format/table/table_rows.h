@@ -3,12 +3,12 @@
 #ifndef CRESSET_FORMAT_TABLE_TABLE_ROWS_H
 #define CRESSET_FORMAT_TABLE_TABLE_ROWS_H
 
-#include "base/buf.h"
 #include "base/hash.h"
 #include "profile/frame.h"
 #include "profile/strtab.h"
 #include "profile/tree/tree.h"
 
+struct buf;
 struct diff_table;
 struct json;
 struct table;

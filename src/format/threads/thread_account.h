@@ -12,13 +12,13 @@
 #ifndef CRESSET_FORMAT_THREADS_THREAD_ACCOUNT_H
 #define CRESSET_FORMAT_THREADS_THREAD_ACCOUNT_H
 
-#include "base/buf.h"
 #include "base/vec.h"
 #include "profile/state.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buf;
 struct profile;
 
 enum { THREAD_WAITS_SHOWN = 3 };

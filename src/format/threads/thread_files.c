@@ -1,7 +1,10 @@
 /* Writes the files of each thread, and the summary. */
 #include "format/threads/thread_files.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "format/folded/folded.h"
 #include "format/picture/svg.h"

@@ -1,4 +1,5 @@
 /* The text files: times, states and waits of a thread. */
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "base/mem.h"

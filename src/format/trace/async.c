@@ -1,5 +1,7 @@
 #include "format/trace/trace_event.h"
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 
 enum {

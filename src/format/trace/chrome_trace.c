@@ -1,8 +1,12 @@
 /* Reads the JSON and dispatches events by phase. */
 #include "format/trace/chrome_trace.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
+#include "base/vec.h"
 #include "format/common/guess.h"
 #include "format/trace/trace_event.h"
 #include "profile/series.h"

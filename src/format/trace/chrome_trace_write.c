@@ -1,8 +1,11 @@
 /* Writes one type of a profile as trace events: a track for each thread, with its stacks in
  * chronological order. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fmt.h"
 #include "base/json/json.h"
 #include "base/search.h"
+#include "base/vec.h"
 #include "format/common/format.h"
 #include "format/common/headline.h"
 #include "format/picture/flame_chart.h"

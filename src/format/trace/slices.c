@@ -4,6 +4,7 @@
 #include "format/trace/chrome_trace.h"
 #include "format/trace/trace_event.h"
 
+#include "base/vec.h"
 #include "profile/sink.h"
 #include "profile/sum.h"
 

@@ -2,6 +2,7 @@
 #include "format/trace/trace_gpu.h"
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "format/trace/chrome_trace.h"
 #include "profile/profile.h"

@@ -13,6 +13,7 @@
 #ifndef CRESSET_FORMAT_TRACE_TRACE_GPU_H
 #define CRESSET_FORMAT_TRACE_TRACE_GPU_H
 
+#include "base/buf.h"
 #include "base/json/json.h"
 #include "base/vec.h"
 

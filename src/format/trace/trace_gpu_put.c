@@ -1,8 +1,10 @@
 /* Writes lanes of GPUs, launches of threads, and the arrows between them as events. */
 #include "format/trace/trace_gpu.h"
 
+#include "base/buf.h"
 #include "base/fmt.h"
 #include "base/search.h"
+#include "base/vec.h"
 #include "format/picture/flame_chart.h"
 #include "profile/change/estimate.h"
 #include "profile/frame.h"

@@ -1,6 +1,7 @@
 /* Writes events, with numbers in microseconds. */
 #include "format/trace/trace_gpu.h"
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "profile/sink.h"
 

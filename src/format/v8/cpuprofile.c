@@ -1,4 +1,5 @@
 /* Reads .cpuprofile files. */
+#include "base/err.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
 #include "format/v8/v8.h"

@@ -1,3 +1,4 @@
+#include "base/err.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
 #include "format/common/give.h"

@@ -1,7 +1,9 @@
 /* Converts call nodes to stacks, and samples to values. */
 #include "format/v8/v8.h"
 
+#include "base/buf.h"
 #include "base/decimal.h"
+#include "base/hash.h"
 #include "base/json/json_read.h"
 #include "format/common/stack_tree.h"
 #include "profile/frame.h"

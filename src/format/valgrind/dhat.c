@@ -1,5 +1,7 @@
+#include "base/err.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
+#include "base/vec.h"
 #include "format/valgrind/valgrind.h"
 #include "profile/series.h"
 #include "profile/sink.h"

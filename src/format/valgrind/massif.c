@@ -1,4 +1,6 @@
+#include "base/err.h"
 #include "base/input.h"
+#include "base/vec.h"
 #include "format/valgrind/valgrind.h"
 #include "profile/frame.h"
 #include "profile/series.h"

@@ -1,7 +1,10 @@
 /* Reads the ELF sections: functions, lines and inlined calls. */
 #include "gpu/code/cubin.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "base/search.h"
+#include "base/vec.h"
 #include "gpu/code/cubin_lines.h"
 #include "symbol/elf/elf_layout.h"
 #include "symbol/name_cache.h"

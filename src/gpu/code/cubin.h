@@ -19,12 +19,13 @@
 #ifndef CRESSET_GPU_CODE_CUBIN_H
 #define CRESSET_GPU_CODE_CUBIN_H
 
-#include "base/err.h"
 #include "profile/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum {
 	CUBIN_MAX_BYTES = 1 << 30,

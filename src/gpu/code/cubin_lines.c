@@ -1,6 +1,7 @@
 /* Reads the line program of a cubin. */
 #include "gpu/code/cubin_lines.h"
 
+#include "base/mem.h"
 #include "base/search.h"
 #include "symbol/dwarf/dwarf_abbrev.h"
 #include "symbol/elf/elf_layout.h"

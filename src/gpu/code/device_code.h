@@ -10,12 +10,13 @@
 #ifndef CRESSET_GPU_CODE_DEVICE_CODE_H
 #define CRESSET_GPU_CODE_DEVICE_CODE_H
 
-#include "base/err.h"
 #include "profile/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum { DEVICE_STALL_MAX = 64 };
 

@@ -6,11 +6,11 @@
 #ifndef CRESSET_GPU_CODE_DEVICE_FILE_H
 #define CRESSET_GPU_CODE_DEVICE_FILE_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 /* name: as in samples, valid during the call. size: bytes of its code. */
 typedef void device_function_fn(void *ctx, const char *name, uint64_t size);

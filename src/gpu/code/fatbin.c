@@ -1,6 +1,7 @@
 /* Walks containers and entries, and decompresses images. */
 #include "gpu/code/fatbin.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "symbol/elf/elf_file.h"

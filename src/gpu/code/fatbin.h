@@ -20,11 +20,11 @@
 #ifndef CRESSET_GPU_CODE_FATBIN_H
 #define CRESSET_GPU_CODE_FATBIN_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 enum {
 	/* limit: images in a fat binary */

@@ -3,6 +3,7 @@
 
 #include "attach/prologue.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_find.h"

@@ -1,14 +1,7 @@
-/* The table of vendors, and calls through it. */
+/* What all vendors do with readings. */
 #include "gpu/device/backend.h"
 
-#include "gpu/device/nvidia.h"
-#include "gpu/device/scripted.h"
-
 #include <string.h>
-
-/* A script replaces the machine's devices, so it is first: gpu/device/watch.h takes the first
- * backend that opens. */
-const struct gpu_backend *const gpu_backends[] = { &gpu_scripted, &gpu_nvidia, NULL };
 
 void gpu_reading_done(struct gpu_reading *r)
 {
@@ -36,12 +29,4 @@ void gpu_point_put(struct gpu_reading *r, uint32_t device, enum gpu_metric metri
 	};
 
 	vec_push(&r->points, p);
-}
-
-const struct gpu_backend *gpu_backend_of(const char *name)
-{
-	for (int i = 0; name && gpu_backends[i]; i++)
-		if (strcmp(gpu_backends[i]->name, name) == 0)
-			return gpu_backends[i];
-	return NULL;
 }

@@ -12,13 +12,14 @@
 #ifndef CRESSET_GPU_DEVICE_BACKEND_H
 #define CRESSET_GPU_DEVICE_BACKEND_H
 
-#include "base/err.h"
 #include "base/vec.h"
 #include "gpu/device/metric.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct err;
 
 enum {
 	/* limit: GPUs that are measured, with the instances they are partitioned into */
@@ -104,11 +105,15 @@ struct gpu_backend {
 	/* The driver's setting; may be NULL. */
 	enum gpu_profiling (*profiling)(void);
 };
+/* --- backends.c --- */
+
 /* Returns the backend of that name, NULL if none exists. */
 const struct gpu_backend *gpu_backend_of(const char *name);
 
 /* NULL-terminated. */
 extern const struct gpu_backend *const gpu_backends[];
+
+/* --- backend.c --- */
 
 /* Copies text, replaces every other character by '?', and truncates it. */
 void gpu_text(char out[GPU_TEXT], const char *text, size_t max);

@@ -2,6 +2,7 @@
 #include "gpu/device/nvidia.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <dlfcn.h>

@@ -7,6 +7,7 @@
 #ifndef CRESSET_GPU_DEVICE_NVIDIA_H
 #define CRESSET_GPU_DEVICE_NVIDIA_H
 
+#include "base/vec.h"
 #include "gpu/device/backend.h"
 #include "gpu/device/nvml.h"
 

@@ -1,6 +1,7 @@
 /* The users of a device: memory from the list of processes with a context, utilization from the
  * driver's buffer. */
 #include "base/clock.h"
+#include "base/vec.h"
 #include "gpu/device/nvidia.h"
 
 #include <string.h>

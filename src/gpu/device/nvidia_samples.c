@@ -1,5 +1,6 @@
 /* The driver's buffer: several values a second, each with its own time. */
 #include "base/clock.h"
+#include "base/vec.h"
 #include "gpu/device/nvidia.h"
 
 enum { ROOM = 128, TRIES = 3 };

@@ -1,6 +1,8 @@
 /* Loads the library and its functions. */
 #include "gpu/device/nvml.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,10 +6,10 @@
 #ifndef CRESSET_GPU_DEVICE_NVML_H
 #define CRESSET_GPU_DEVICE_NVML_H
 
-#include "base/err.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 typedef struct nvml_device *nvml_device;
 

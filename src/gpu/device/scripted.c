@@ -1,7 +1,9 @@
 /* Parses the script, and plays its statements by time. */
 #include "gpu/device/scripted.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/parse.h"

@@ -12,9 +12,12 @@
 #ifndef CRESSET_GPU_DEVICE_SCRIPTED_H
 #define CRESSET_GPU_DEVICE_SCRIPTED_H
 
+#include "base/vec.h"
 #include "gpu/device/backend.h"
 
 #include <stddef.h>
+
+struct err;
 
 /* limit GPU_SCRIPT_BYTES: bytes of a script that plays GPUs */
 /* limit GPU_SCRIPT_LINES: lines of a script that plays GPUs */

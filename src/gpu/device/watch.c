@@ -3,9 +3,11 @@
 
 #include "base/clock.h"
 #include "base/cond.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <pthread.h>

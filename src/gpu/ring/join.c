@@ -2,6 +2,7 @@
 #include "gpu/ring/join.h"
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/vec.h"
 
 #include <math.h>

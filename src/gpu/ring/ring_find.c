@@ -1,6 +1,8 @@
 /* Parses the names of memfds in /proc/PID/maps. */
 #include "gpu/ring/ring_find.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

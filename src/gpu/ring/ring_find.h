@@ -4,12 +4,13 @@
 #ifndef CRESSET_GPU_RING_RING_FIND_H
 #define CRESSET_GPU_RING_RING_FIND_H
 
-#include "base/err.h"
 #include "gpu/ring/ring.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct err;
 
 /* Opens, with these flags, each memfd of that name that the process has mapped, and calls fn with
  * it until fn returns 0; the descriptor is closed after the call. Returns the last result of fn;

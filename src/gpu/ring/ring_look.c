@@ -2,6 +2,7 @@
 #include "gpu/ring/ring_look.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "gpu/ring/ring_find.h"
 #include "gpu/ring/time_space.h"
 

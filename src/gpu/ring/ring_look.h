@@ -10,6 +10,8 @@
 
 #include "gpu/ring/ring_read.h"
 
+struct err;
+
 #define RING_ANSWER_NS 5000000000ull /* time that the library has to handle a request */
 
 struct ring_look {

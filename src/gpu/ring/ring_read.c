@@ -1,6 +1,7 @@
 /* Maps the ring, checks every index, and copies records. */
 #include "gpu/ring/ring_read.h"
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "gpu/device/agent_name.h"

@@ -13,13 +13,14 @@
 #ifndef CRESSET_GPU_RING_RING_READ_H
 #define CRESSET_GPU_RING_RING_READ_H
 
-#include "base/err.h"
 #include "gpu/ring/ring.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct err;
 
 enum { RING_READ_NAMES = 1 << 16 }; /* limit: names kept of a GPU program's ring */
 

@@ -2,6 +2,7 @@
 #include "gpu/ring/time_space.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 
 #include <errno.h>

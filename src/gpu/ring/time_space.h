@@ -4,13 +4,14 @@
 #ifndef CRESSET_GPU_RING_TIME_SPACE_H
 #define CRESSET_GPU_RING_TIME_SPACE_H
 
-#include "base/err.h"
 #include "gpu/ring/ring.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct err;
 
 /* Sets *ns to its clock minus ours. Returns -EXDEV if that is unknown: it has prepared another
  * namespace for its children, and the kernel only shows that one's offsets; or they may not be

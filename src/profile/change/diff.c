@@ -1,6 +1,8 @@
 /* Matches functions, and computes the interval of each change. */
 #include "profile/change/diff.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "profile/change/interval.h"
 #include "profile/change/unseen.h"
 #include "profile/tree/top.h"

@@ -1,6 +1,7 @@
 /* Sums up cut stacks and samples without a function. */
 #include "profile/change/unseen.h"
 
+#include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/identity.h"
 #include "profile/sum.h"

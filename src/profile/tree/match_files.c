@@ -1,5 +1,8 @@
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/identity.h"
 #include "profile/tree/matcher.h"
+#include "profile/tree/tree_match.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,9 @@
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/identity.h"
 #include "profile/tree/matcher.h"
+#include "profile/tree/tree_match.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,10 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "profile/tree/tree_match.h"
+#include "base/vec.h"
+#include "profile/tree/tree.h"
+
+struct tree_match;
 
 enum { NEWER = 1, OLDER = 2, BOTH = NEWER | OLDER };
 

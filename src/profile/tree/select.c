@@ -1,6 +1,9 @@
 /* Filters and root frames are those of the tree, computed with a scratch tree. */
 #include "profile/tree/select.h"
 
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/copy.h"
 #include "profile/frame.h"
 #include "profile/link.h"

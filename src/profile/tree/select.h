@@ -7,11 +7,11 @@
 #ifndef CRESSET_PROFILE_TREE_SELECT_H
 #define CRESSET_PROFILE_TREE_SELECT_H
 
-#include "base/err.h"
 #include "profile/tree/tree.h"
 
 #include <stdbool.h>
 
+struct err;
 struct profile;
 
 struct select_opts {

@@ -5,6 +5,7 @@
 #ifndef CRESSET_PROFILE_TREE_SHOWN_FUNCS_H
 #define CRESSET_PROFILE_TREE_SHOWN_FUNCS_H
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 

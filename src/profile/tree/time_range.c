@@ -1,6 +1,7 @@
 /* The overlap of a sample with a range, and its share of the value. */
 #include "profile/tree/time_range.h"
 
+#include "base/buf.h"
 #include "profile/profile.h"
 #include "profile/sum.h"
 #include "profile/tree/tree.h"

@@ -8,8 +8,11 @@
 #ifndef CRESSET_PROFILE_TREE_TIME_RANGE_H
 #define CRESSET_PROFILE_TREE_TIME_RANGE_H
 
-#include "base/buf.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+struct buf;
 struct profile;
 struct tree_opts;
 struct tree_samples;

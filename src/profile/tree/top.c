@@ -1,6 +1,9 @@
 /* Sums by function over the tree, each stack once per function. */
 #include "profile/tree/top.h"
 
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "profile/sum.h"
 

@@ -6,7 +6,10 @@
 #ifndef CRESSET_PROFILE_TREE_TOP_H
 #define CRESSET_PROFILE_TREE_TOP_H
 
+#include "base/vec.h"
 #include "profile/tree/tree.h"
+
+struct err;
 
 struct top_row {
 	uint32_t func; /* of tree.funcs */

@@ -1,6 +1,7 @@
 /* Nodes in an array; children are found through a hash table. */
 #include "profile/tree/tree.h"
 
+#include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/state.h"
 #include "profile/sum.h"

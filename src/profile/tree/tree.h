@@ -8,7 +8,6 @@
 #ifndef CRESSET_PROFILE_TREE_TREE_H
 #define CRESSET_PROFILE_TREE_TREE_H
 
-#include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "profile/strtab.h"
@@ -16,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct profile;
 
 enum { TREE_ROOT = 0, TREE_NONE = UINT32_MAX };

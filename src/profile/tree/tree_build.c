@@ -2,6 +2,9 @@
  *
  * Samples are first added up by (root frames, stack); then stacks become nodes (tree_stacks.h). So
  * the cost is not per sample and frame. */
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/state.h"
 #include "profile/sum.h"

@@ -1,6 +1,8 @@
 /* Joins two trees: adds them up, or puts newer next to older. */
 #include "profile/tree/tree.h"
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "profile/tree/tree_match.h"
 #include "profile/tree/tree_stacks.h"

@@ -3,6 +3,8 @@
 #ifndef CRESSET_PROFILE_TREE_TREE_KEYS_H
 #define CRESSET_PROFILE_TREE_TREE_KEYS_H
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/tree/tree.h"
 
 /* The parts of a sample that its root frames consist of; unneeded parts are 0. */

@@ -1,8 +1,12 @@
 /* Decides which functions of two trees are the same. */
 #include "profile/tree/tree_match.h"
 
+#include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/identity.h"
+#include "profile/identity_generated.h"
 #include "profile/tree/matcher.h"
 
 #include <stdlib.h>

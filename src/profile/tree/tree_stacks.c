@@ -1,6 +1,7 @@
 /* Adds stacks to the tree with a cache per root. */
 #include "profile/tree/tree_stacks.h"
 
+#include "base/mem.h"
 #include "profile/tree/shown_funcs.h"
 #include "profile/tree/tree_filter.h"
 

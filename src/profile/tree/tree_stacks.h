@@ -11,6 +11,8 @@
 #ifndef CRESSET_PROFILE_TREE_TREE_STACKS_H
 #define CRESSET_PROFILE_TREE_TREE_STACKS_H
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/stack.h"
 #include "profile/tree/tree.h"
 

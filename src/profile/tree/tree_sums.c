@@ -1,6 +1,7 @@
 /* Adds sums by stack from several dictionaries. */
 #include "profile/tree/tree_sums.h"
 
+#include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/sum.h"
 #include "profile/tree/tree_stacks.h"

@@ -1,6 +1,8 @@
 /* Totals of functions from sums by stack. */
 #include "profile/tree/tree_sums.h"
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "profile/tree/shown_funcs.h"
 #include "profile/tree/tree.h"

@@ -1,6 +1,8 @@
 /* Reads driver readings and idle times for a page. */
 #include "query/gpu/gpu_beside.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/common/format.h"
 #include "gpu/device/metric.h"
 #include "profile/profile.h"

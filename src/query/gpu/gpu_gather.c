@@ -2,6 +2,7 @@
 #include "query/gpu/gpu_gather.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "profile/profile.h"
 #include "profile/sum.h"
 #include "query/plan.h"

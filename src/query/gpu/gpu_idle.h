@@ -34,11 +34,13 @@
 #ifndef CRESSET_QUERY_GPU_GPU_IDLE_H
 #define CRESSET_QUERY_GPU_GPU_IDLE_H
 
-#include "base/err.h"
 #include "base/interval_set.h"
+#include "base/vec.h"
 #include "profile/tree/tree.h"
 #include "store/codec/metric.h"
 
+struct buf;
+struct err;
 struct query;
 struct table_opts;
 

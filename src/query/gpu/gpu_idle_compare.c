@@ -1,6 +1,7 @@
 /* Compares stacks in idle and busy time. */
 #include "query/gpu/gpu_idle.h"
 
+#include "base/err.h"
 #include "profile/change/diff.h"
 
 #include <errno.h>

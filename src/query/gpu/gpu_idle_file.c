@@ -1,4 +1,5 @@
 /* Idle times of GPUs in a loaded profile, with its driver readings. */
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "query/gpu/gpu_idle.h"
 #include "store/codec/metric_samples.h"

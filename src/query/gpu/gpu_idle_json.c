@@ -1,4 +1,6 @@
 /* Idle times as JSON. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/json/json.h"
 #include "format/table/diff_table.h"
 #include "format/table/table.h"

@@ -2,6 +2,8 @@
 #include "query/gpu/gpu_idle_work.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "profile/tree/time_range.h"
 #include "query/gpu/gpu_idle.h"

@@ -2,6 +2,7 @@
 #include "query/gpu/gpu_idle_work.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/tree/tree.h"
 #include "query/gpu/gpu_gather.h"
 #include "query/gpu/gpu_idle.h"

@@ -1,6 +1,8 @@
 /* Writes text and CSV. */
 #include "query/gpu/gpu_idle.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/escape.h"
 #include "base/fmt.h"
 #include "format/common/columns.h"

@@ -2,6 +2,7 @@
  * readings. */
 #include "query/gpu/gpu_idle_work.h"
 
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "query/gpu/gpu_idle.h"
 #include "store/codec/metric.h"

@@ -4,7 +4,6 @@
 #ifndef CRESSET_QUERY_GPU_GPU_IDLE_WORK_H
 #define CRESSET_QUERY_GPU_GPU_IDLE_WORK_H
 
-#include "base/hash.h"
 #include "base/interval_set.h"
 #include "base/vec.h"
 #include "profile/profile.h"

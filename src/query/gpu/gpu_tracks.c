@@ -2,6 +2,8 @@
 #include "query/gpu/gpu_beside.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "format/common/format.h"
 #include "gpu/device/metric.h"
 #include "profile/copy.h"

@@ -1,7 +1,11 @@
 /* Sorts samples into lanes by labels, and reduces spans to pixels. */
 #include "query/lanes/lanes.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/sum.h"
 #include "query/lanes/lanes_work.h"
 #include "query/time.h"

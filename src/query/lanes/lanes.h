@@ -25,78 +25,39 @@
 #ifndef CRESSET_QUERY_LANES_LANES_H
 #define CRESSET_QUERY_LANES_LANES_H
 
-#include "base/arena.h"
-#include "query/query.h"
+#include "query/lanes/lanes_types.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
+struct buf;
 struct err;
-
-enum {
-	LANES_MAX_PX = 8192, /* limit: width of lanes in pixels */
-	LANES_MOMENT_MAX = 48,
-	LANES_MAX = 500,          /* limit: lanes that are distinguished; the rest is one */
-	LANES_MAX_ROWS = 1 << 19, /* limit: samples of lanes that are examined one by one */
-	/* limit: sums of all lanes before some are chosen; of more, rows are read twice */
-	LANES_MAX_SUMS = 1 << 21,
-	LANES_MAX_KEYS = QUERY_MAX_GROUPS,
-	LANES_MAX_TYPES = 3,
-	LANES_ASKERS = 3,
-};
-
-/* stack: SAMPLE_NO_ID if it is not in query_lanes.stacks. */
-enum lane_state { LANE_ON, LANE_OFF, LANE_WAIT, LANE_GPU_WAIT, LANE_STATES };
-extern const char *const lane_state_names[LANE_STATES]; /* "on", "off", "wait", "gpu_wait" */
-
-struct lanes_opts {
-	uint32_t px;    /* 1 … LANES_MAX_PX */
-	uint32_t lanes; /* 1 … LANES_MAX */
-};
-struct lane_span {
-	int64_t from_ns, to_ns;
-	uint32_t state, stack; /* of query_lanes.stacks */
-};
-struct lane {
-	const char **names; /* n_by; "" for none. Of the rest: NULL */
-	uint32_t n;         /* number of lanes: 1; of the rest more */
-	int64_t total_ns[LANE_STATES];
-	const int64_t *times_ns; /* [state * buckets + bucket] */
-	const struct lane_span *spans;
-	size_t n_spans;
-};
-struct lane_stack {
-	const char *leaf; /* the innermost function; for waits the frame with the reason */
-	/* For work on a GPU: the functions that launched it, outermost first. The last ones are
-	 * usually a library's. */
-	const char *askers[LANES_ASKERS];
-	uint32_t n_askers; /* 0: not on a GPU */
-	char id[33];       /* profile/stack_id.h */
-};
-struct query_lanes {
-	int64_t from_ns, to_ns; /* as requested; for windows, from the first one's start */
-	char from[LANES_MOMENT_MAX], to[LANES_MOMENT_MAX]; /* the same as text (query/time.h) */
-	int64_t bucket_ns;
-	size_t buckets;
-	bool is_exact, ids_missing;
-	/* for exact times 1, otherwise the length of the windows */
-	int64_t resolution_ns;
-	const char *by[QUERY_BY_MAX];
-	uint32_t n_by;
-	const char *types[LANES_MAX_TYPES];
-	uint32_t n_types;
-	struct lane *lanes; /* by time on the CPU, then off it */
-	uint32_t n_lanes;
-	struct lane rest; /* n = 0: none */
-	struct lane_stack *stacks;
-	uint32_t n_stacks;
-	struct arena arena; /* all of it */
-};
+struct query;
 
 /* -EINVAL: values are not times, or samples have no times; other errors as of query_range. q->by:
  * none means threads. */
 int query_lanes(const struct query *q, const struct lanes_opts *opts, struct query_lanes *out,
 		struct err *err);
 void query_lanes_done(struct query_lanes *l);
+
+/* --- lanes_json.c --- */
+
+/* Appends lanes as JSON, small enough for a page, with a newline at the end. Keys may be added, but
+ * never change:
+ *
+ *     format "cresset.lanes", version 2, types [names]
+ *     by [labels], states ["on", "off", "wait", "gpu_wait"], from_ns, to_ns, bucket_ns, buckets
+ *     from, to                                the same times as text for a query, to the nanosecond
+ *     exact, resolution_ns, ids_missing       as in struct query_lanes
+ *     part_ns                                 unit of times in density
+ *     lanes      [{labels {name: value, …}, on_ns, off_ns, wait_ns, gpu_wait_ns, density […], spans
+ *                […]}]
+ *     others     the same for all without a separate lane, with count instead of labels; null:
+ *                none
+ *     stacks     [[leaf, id], …]
+ *
+ * density is a flat list of numbers. Each run of equal buckets has two numbers and one for each
+ * state: number of empty buckets before it, number of buckets in it, and the time of each bucket in
+ * each state, in part_ns. Sums are exact to one part_ns, whatever the number of buckets. spans is a
+ * flat list as well, four numbers each: ns from the end of the previous span (the first: from
+ * from_ns), length in ns, state (index in states), stack (index in stacks). */
+void lanes_json(const struct query_lanes *l, struct buf *b);
 
 #endif

@@ -1,6 +1,7 @@
 /* Lanes as JSON. */
-#include "query/lanes/lanes_json.h"
+#include "query/lanes/lanes.h"
 
+#include "base/buf.h"
 #include "base/json/json.h"
 #include "profile/sum.h"
 #include "query/answer_json.h"

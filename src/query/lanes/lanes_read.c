@@ -1,4 +1,8 @@
 /* Reads rows and sums of lanes from a source. */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "format/common/value.h"
 #include "profile/sum.h"
 #include "query/lanes/lanes_work.h"

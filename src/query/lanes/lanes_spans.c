@@ -1,8 +1,13 @@
 /* Builds spans of lanes that are threads. A moment stands for a time as in query/lanes/lanes.h, but
  * ends at the next known event: at waits, and halfway to the next moment if that is at most one and
  * a half times this time away. */
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/stack_id.h"
 #include "profile/sum.h"
+#include "query/lanes/lanes.h"
 #include "query/lanes/lanes_work.h"
 
 #include <stdlib.h>

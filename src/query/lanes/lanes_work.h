@@ -9,7 +9,7 @@
 #include "profile/tree/tree_filter.h"
 #include "query/groups.h"
 #include "query/guard.h"
-#include "query/lanes/lanes.h"
+#include "query/lanes/lanes_types.h"
 #include "query/query.h"
 #include "query/time.h"
 

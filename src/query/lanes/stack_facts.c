@@ -1,6 +1,8 @@
 /* Caches kind, name and state of stacks. */
 #include "query/lanes/lanes_work.h"
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "profile/names.h"
 #include "profile/profile.h"
 #include "profile/stack.h"

@@ -1,9 +1,12 @@
 /* Opens an in-memory database with virtual tables, an authorizer and limits. */
 #include "query/sql/sql.h"
 
+#include "base/buf.h"
 #include "base/cell.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/pattern.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/strtab.h"
 #include "query/query.h"

@@ -14,12 +14,11 @@
 #ifndef CRESSET_QUERY_SQL_SQL_H
 #define CRESSET_QUERY_SQL_SQL_H
 
-#include "base/err.h"
-
 #include <stddef.h>
 #include <stdint.h>
 
 struct cell;
+struct err;
 struct guard_limits;
 struct source;
 

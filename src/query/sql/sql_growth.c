@@ -3,6 +3,9 @@
  * expression. Both multiply from level to level, so both are bounded here before SQLite sees the
  * text. This is not a parser: it only sees words, parentheses, and which of these start with
  * SELECT. */
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/strtab.h"
 #include "query/sql/sql_state.h"
 

@@ -1,4 +1,5 @@
 /* Restricts statements: the authorizer, limits, and the interruption of long ones. */
+#include "base/buf.h"
 #include "query/sql/sql.h"
 #include "query/sql/sql_state.h"
 #include "store/sqlite/db.h"

@@ -1,7 +1,10 @@
 /* The table metrics: points of metric series, one series after the other, a day at a time.
  * Conditions on series, name and time are pushed down; SQLite checks each again, so reading too
  * much is fine, too little is not. */
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/sum.h"

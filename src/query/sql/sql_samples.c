@@ -5,7 +5,10 @@
  *
  * Conditions on series, type and time are pushed down to the source. SQLite checks each condition
  * again, so reading too much is fine, too little is not. */
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/sink.h"

@@ -3,6 +3,7 @@
 #define CRESSET_QUERY_SQL_SQL_STATE_H
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "profile/link.h"

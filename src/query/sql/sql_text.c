@@ -2,6 +2,7 @@
  * trim with a set of characters take quadratic time, so one call with two values of the allowed
  * size runs for minutes; printf('%.*c', 1e9, 'x') runs for 15 s although its result exceeds any
  * limit. */
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "query/sql/sql.h"
 #include "query/sql/sql_state.h"

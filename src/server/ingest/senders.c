@@ -1,6 +1,8 @@
 /* A table of senders with sequence windows and base batches. */
 #include "server/ingest/senders.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/json/json.h"
 #include "base/mem.h"

@@ -9,8 +9,6 @@
 #ifndef CRESSET_SERVER_INGEST_SENDERS_H
 #define CRESSET_SERVER_INGEST_SENDERS_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "format/otlp/otlp.h"
 #include "store/codec/store.h"
 
@@ -18,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buf;
+struct err;
 struct json;
 
 enum {

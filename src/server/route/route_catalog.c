@@ -1,4 +1,6 @@
 /* /api/v1/types, labels, values, series: the contents of a source. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "query/answer_json.h"
 #include "query/catalog.h"
 #include "server/query_params.h"

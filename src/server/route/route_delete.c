@@ -1,4 +1,7 @@
 /* DELETE /api/v1/series: deletes the series that a selector takes, permanently. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/json/json.h"
 #include "profile/profile.h"
 #include "query/selector.h"

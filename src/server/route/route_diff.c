@@ -1,5 +1,7 @@
 /* /api/v1/diff: changes from one side (a, afrom, ato: before) to another (b, bfrom, bto).
  * Parameters absent for b are as for a. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "format/common/tree_bin.h"
 #include "format/html/html.h"

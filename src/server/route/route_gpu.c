@@ -1,5 +1,7 @@
 /* /api/v1/gpu-idle: when GPUs were idle, what ended that, and what the processes that use them did
  * in the meantime. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/table/table.h"
 #include "query/gpu/gpu_idle.h"
 #include "server/answer.h"

@@ -1,5 +1,7 @@
 /* /api/v1/lanes: threads over time. */
-#include "query/lanes/lanes_json.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "query/lanes/lanes.h"
 #include "query/selector.h"
 #include "server/query_params.h"
 #include "server/request.h"

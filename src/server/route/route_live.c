@@ -1,4 +1,5 @@
 /* GET /api/v1/live: a selector's totals of the last minute, whenever new data arrive. */
+#include "base/err.h"
 #include "query/selector.h"
 #include "server/live.h"
 #include "server/request.h"

@@ -1,5 +1,6 @@
 /* /metrics: the server's metrics, as OpenMetrics
  * (https://prometheus.io/docs/specs/om/open_metrics_spec/). */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "server/connections.h"

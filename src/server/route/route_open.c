@@ -1,6 +1,8 @@
 /* POST /api/v1/open: converts a file in any known format to what the page's Import screen shows.
  * Nothing is retained. */
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "format/common/format.h"
 #include "format/html/container.h"
 #include "profile/profile.h"

@@ -1,5 +1,7 @@
 /* POST /v1development/profiles, POST /v1/metrics: OTLP over HTTP, as protobuf messages
  * (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_metrics.h"
 #include "profile/profile.h"

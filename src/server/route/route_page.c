@@ -2,6 +2,8 @@
  * --ui-dir. */
 
 #include "base/asset.h"
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "server/request.h"
 #include "server/route/handlers.h"

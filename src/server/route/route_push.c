@@ -1,7 +1,10 @@
 /* POST /api/v1/profiles: a profile in any known format, detected by content. /debug/ingest: the
  * senders. */
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/json/json.h"
+#include "base/mem.h"
 #include "profile/profile.h"
 #include "profile/relabel.h"
 #include "profile/sum.h"

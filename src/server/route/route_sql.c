@@ -1,4 +1,6 @@
 /* POST /api/v1/sql: runs one SELECT, sent as text or as {"query": "SELECT …"}. */
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
 #include "base/json/json_read.h"

@@ -1,5 +1,7 @@
 /* /api/v1/status, /healthz, /readyz: the state of the server. */
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/json/json.h"
 #include "base/sandbox/sandbox.h"
 #include "profile/profile.h"

@@ -1,6 +1,9 @@
 /* HEAD and PUT /api/v1/symbols/{build_id}: symbol tables of agents that leave names to the
  * server. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/json/json.h"
+#include "base/parse.h"
 #include "profile/frame.h"
 #include "server/limits.h"
 #include "server/request.h"
@@ -11,14 +14,16 @@
 #include "symbol/symbol_table.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum { DISK_FULL_RETRY_S = 60 };
 
 static bool find(struct request *r, uint8_t *id, size_t *len)
 {
 	struct err err = { 0 };
+	const char *text = request_param(r, ROUTE_VALUE);
 
-	*len = symbols_id_parse(request_param(r, ROUTE_VALUE), id);
+	*len = parse_hex(text, strlen(text), id, BUILD_ID_MAX);
 	if (*len && r->tenant->symbols)
 		return true;
 	if (!*len) {

@@ -1,4 +1,6 @@
 /* /api/v1/range, chart, heatmap: profiles over time. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/parse.h"
 #include "format/common/format.h"

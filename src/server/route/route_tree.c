@@ -1,4 +1,6 @@
 /* /api/v1/flame, top, callers: merged stacks. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "format/common/tree_bin.h"
 #include "format/formats.h"

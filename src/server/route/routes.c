@@ -1,4 +1,6 @@
 /* The table of routes. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "server/request.h"
 #include "server/route/handlers.h"

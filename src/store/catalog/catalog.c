@@ -2,7 +2,10 @@
 #include "store/catalog/catalog_state.h"
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/chunk_read.h"
 #include "profile/chunk_write.h"
 #include "profile/profile.h"

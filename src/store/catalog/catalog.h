@@ -24,7 +24,6 @@
 #ifndef CRESSET_STORE_CATALOG_CATALOG_H
 #define CRESSET_STORE_CATALOG_CATALOG_H
 
-#include "base/err.h"
 #include "store/codec/store.h"
 
 #include <stdbool.h>
@@ -32,6 +31,7 @@
 #include <stdint.h>
 
 struct clock_watch;
+struct err;
 
 struct catalog_opts {
 	bool read_only;

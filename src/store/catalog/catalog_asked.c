@@ -1,6 +1,7 @@
 /* Retention settings of the store, as rows of meta.db. */
 #include "store/catalog/catalog_state.h"
 
+#include "base/err.h"
 #include "store/catalog/catalog.h"
 #include "store/sqlite/db.h"
 

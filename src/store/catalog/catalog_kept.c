@@ -1,6 +1,8 @@
 /* Parts of meta.db: since when a store retains data, the clocks' last look, and pinned ranges. */
 #include "store/catalog/catalog_state.h"
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "store/catalog/catalog.h"
 #include "store/codec/clock_watch.h"
 #include "store/sqlite/db.h"

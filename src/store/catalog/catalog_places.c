@@ -5,7 +5,10 @@
  * label set as numbered there; sum: XXH3-64 of id, type, period, labels, 8 bytes each. */
 #include "store/catalog/catalog_state.h"
 
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/chunk_read.h"
 #include "profile/chunk_write.h"
 #include "profile/copy.h"

@@ -2,10 +2,10 @@
 #include "store/catalog/catalog_state.h"
 
 #include "base/err.h"
-#include "base/mem.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/series.h"
-#include "profile/strtab.h"
 #include "store/catalog/catalog.h"
 
 #include <errno.h>

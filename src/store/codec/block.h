@@ -20,11 +20,12 @@
 #define CRESSET_STORE_CODEC_BLOCK_H
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 #define BLOCK_WINDOW_NS 10000000000ll
 

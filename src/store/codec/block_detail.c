@@ -1,6 +1,10 @@
 /* Reads detail, only the pieces that are needed. */
 #include "base/bits.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "store/codec/block_parts.h"
 
 #include <errno.h>

@@ -46,6 +46,8 @@
 #include <stdint.h>
 #include <zstd.h>
 
+struct err;
+
 /* A blob's first byte: its type and its encoding. */
 enum {
 	SHAPE_SUMMARY = 1,

@@ -1,6 +1,8 @@
 /* Decodes blocks, with checks of every length. */
 #include "base/mem.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "store/codec/block_parts.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* Encodes windows, stacks and values of a block. */
 #include "base/bits.h"
 #include "base/buf.h"
+#include "base/vec.h"
 #include "store/codec/block_parts.h"
 
 #include <endian.h>

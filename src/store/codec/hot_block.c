@@ -2,6 +2,7 @@
 #include "store/codec/hot_block.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "profile/link.h"
 
 #include <errno.h>

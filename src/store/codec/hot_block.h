@@ -12,12 +12,13 @@
 #ifndef CRESSET_STORE_CODEC_HOT_BLOCK_H
 #define CRESSET_STORE_CODEC_HOT_BLOCK_H
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "base/vec.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 /* What a reader takes. */
 /* limit HOT_MAX_ROWS: exact samples in a block of the store */

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/vec.h"
 
 #include <errno.h>

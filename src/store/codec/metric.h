@@ -23,11 +23,11 @@
 #ifndef CRESSET_STORE_CODEC_METRIC_H
 #define CRESSET_STORE_CODEC_METRIC_H
 
-#include "base/buf.h"
-#include "base/err.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+struct buf;
+struct err;
 
 /* Limit of a reader. */
 enum { METRIC_MAX_POINTS = 1 << 20 }; /* limit: points in a block of a metric series */

@@ -2,6 +2,8 @@
 #include "store/codec/metric_samples.h"
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
 #include "base/radix.h"
 #include "base/vec.h"
 #include "profile/profile.h"

@@ -8,13 +8,13 @@
 #define CRESSET_STORE_CODEC_METRIC_SAMPLES_H
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "profile/series.h"
 #include "store/codec/metric_steps.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct profile;
 struct reading_key;
 

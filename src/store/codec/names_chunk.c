@@ -1,7 +1,9 @@
 /* Encodes strings, functions and entries. */
 #include "store/codec/names_chunk.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/pb.h"
 #include "base/search.h"

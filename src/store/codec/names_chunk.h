@@ -11,11 +11,13 @@
 #define CRESSET_STORE_CODEC_NAMES_CHUNK_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/vec.h"
 #include "profile/names.h"
 #include "profile/strtab.h"
 
 #include <zstd.h>
+
+struct err;
 
 enum {
 	NAMES_CHUNK_ENTRIES = 512,        /* at most; a larger chunk is split in two */

@@ -16,12 +16,11 @@
 #ifndef CRESSET_STORE_CODEC_STORE_H
 #define CRESSET_STORE_CODEC_STORE_H
 
-#include "base/err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct metric_point;
 struct store;
 

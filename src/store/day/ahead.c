@@ -1,5 +1,6 @@
 /* Encodes blocks before they are needed, from copies of heads, so that no thread waits for it.
  * Heads only grow, so an encoded block is valid while its head has the same number of rows. */
+#include "base/vec.h"
 #include "store/day/store_state.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Makes rows of a profile, with ids of the store. */
 #include "store/day/batch_rows.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "profile/sum.h"
 #include "profile/tree/time_range.h"

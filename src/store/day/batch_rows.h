@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct store;
 struct store_part;
 struct store_batch;

@@ -1,10 +1,56 @@
 /* Rows by series and hour, found through a hash map. */
 #include "store/day/head.h"
 
+#include "base/mem.h"
 #include "base/radix.h"
 #include "profile/sum.h"
 
 #include <string.h>
+
+/* --- points of metrics ------------------------------------------------------------------------ */
+
+static void metric_heads_done(struct metric_heads *h)
+{
+	for (size_t i = 0; i < h->all.n; i++)
+		vec_done(&h->all.v[i].points);
+	vec_done(&h->all);
+	map_done(&h->index);
+	*h = (struct metric_heads){ 0 };
+}
+
+static uint64_t metric_head_key(uint32_t series, int64_t time_ns)
+{
+	return (uint64_t)(time_ns / METRIC_SLOT_NS) << 32 | series;
+}
+
+uint32_t metric_heads_find(const struct metric_heads *h, uint32_t series, int64_t time_ns)
+{
+	const uint32_t *at = map_get(&h->index, metric_head_key(series, time_ns));
+
+	return at ? *at : UINT32_MAX;
+}
+
+void metric_heads_add(struct metric_heads *h, uint32_t series, const struct metric_point *point)
+{
+	uint32_t fresh = h->all.n;
+	uint64_t key = metric_head_key(series, point->time_ns);
+	uint32_t at = map_intern(&h->index, key, fresh, NULL, NULL);
+
+	if (at == fresh)
+		vec_push(&h->all, (struct metric_head){ .series = series });
+	vec_push(&h->all.v[at].points, *point);
+}
+
+static uint64_t metric_heads_size_bytes(const struct metric_heads *h)
+{
+	uint64_t bytes = vec_size_bytes(&h->all) + map_size_bytes(&h->index);
+
+	for (size_t i = 0; i < h->all.n; i++)
+		bytes += vec_size_bytes(&h->all.v[i].points);
+	return bytes;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
 
 void heads_done(struct heads *h)
 {
@@ -82,47 +128,4 @@ size_t head_sort(const struct head *h, struct block_row **out)
 	free(room);
 	*out = rows;
 	return kept;
-}
-
-/* --- points of metrics ------------------------------------------------------------------------ */
-
-void metric_heads_done(struct metric_heads *h)
-{
-	for (size_t i = 0; i < h->all.n; i++)
-		vec_done(&h->all.v[i].points);
-	vec_done(&h->all);
-	map_done(&h->index);
-	*h = (struct metric_heads){ 0 };
-}
-
-static uint64_t metric_head_key(uint32_t series, int64_t time_ns)
-{
-	return (uint64_t)(time_ns / METRIC_SLOT_NS) << 32 | series;
-}
-
-uint32_t metric_heads_find(const struct metric_heads *h, uint32_t series, int64_t time_ns)
-{
-	const uint32_t *at = map_get(&h->index, metric_head_key(series, time_ns));
-
-	return at ? *at : UINT32_MAX;
-}
-
-void metric_heads_add(struct metric_heads *h, uint32_t series, const struct metric_point *point)
-{
-	uint32_t fresh = h->all.n;
-	uint64_t key = metric_head_key(series, point->time_ns);
-	uint32_t at = map_intern(&h->index, key, fresh, NULL, NULL);
-
-	if (at == fresh)
-		vec_push(&h->all, (struct metric_head){ .series = series });
-	vec_push(&h->all.v[at].points, *point);
-}
-
-uint64_t metric_heads_size_bytes(const struct metric_heads *h)
-{
-	uint64_t bytes = vec_size_bytes(&h->all) + map_size_bytes(&h->index);
-
-	for (size_t i = 0; i < h->all.n; i++)
-		bytes += vec_size_bytes(&h->all.v[i].points);
-	return bytes;
 }

@@ -47,12 +47,10 @@ struct metric_heads { /* zeroed = empty */
 	VEC(struct metric_head) all;
 	struct map index; /* (hour, series) → all */
 };
-void metric_heads_done(struct metric_heads *h);
 
 void metric_heads_add(struct metric_heads *h, uint32_t series, const struct metric_point *point);
 /* Returns the index in `all` of a series' head for the hour of time_ns; UINT32_MAX: none. */
 uint32_t metric_heads_find(const struct metric_heads *h, uint32_t series, int64_t time_ns);
-uint64_t metric_heads_size_bytes(const struct metric_heads *h);
 
 /* --- all heads of a partition --- */
 

@@ -1,6 +1,9 @@
 /* Hours of the hot tier: taking samples, and writing them as blocks. */
 #include "store/day/hot.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "profile/tree/time_range.h"
 #include "store/catalog/catalog.h"

@@ -36,6 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct profile;
 struct store;
 struct store_part;

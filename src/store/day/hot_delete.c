@@ -1,5 +1,8 @@
 /* Deletes hours of exact samples. */
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "store/codec/hot_block.h"
 #include "store/codec/store.h"
 #include "store/day/hot.h"

@@ -1,6 +1,7 @@
 /* Adds, reads and removes batches. */
 #include "store/day/inbox.h"
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "store/codec/store.h"

@@ -15,11 +15,11 @@
 #define CRESSET_STORE_DAY_INBOX_H
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct store_batch;
 
 enum { INBOX_WINDOW = 1024, INBOX_MAX_BATCH_BYTES = 256 << 20 };

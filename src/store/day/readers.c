@@ -2,6 +2,7 @@
 #include "store/day/readers.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/stack.h"

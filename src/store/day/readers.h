@@ -4,13 +4,12 @@
 #ifndef CRESSET_STORE_DAY_READERS_H
 #define CRESSET_STORE_DAY_READERS_H
 
-#include "base/err.h"
-#include "base/vec.h"
 #include "store/names/names_db.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct store;
 struct store_part;
 

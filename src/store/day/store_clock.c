@@ -1,6 +1,7 @@
 /* Handles changes of the clock: store/codec/clock_watch.h, and invariant 3 of store_state.h. */
 #include "store/day/store_state.h"
 
+#include "base/err.h"
 #include "store/catalog/catalog.h"
 
 #include <errno.h>

@@ -1,7 +1,9 @@
 /* The parts of an open store: the list, opening and closing, and writing heads as blocks. */
 #include "store/day/store_state.h"
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/chunk_read.h"
 #include "profile/chunk_write.h"
 #include "profile/profile.h"

@@ -39,7 +39,6 @@
 #ifndef CRESSET_STORE_STATE_H
 #define CRESSET_STORE_STATE_H
 
-#include "base/err.h"
 #include "base/vec.h"
 #include "profile/chunk.h"
 #include "store/codec/clock_watch.h"
@@ -53,6 +52,7 @@
 
 struct batch_rows;
 struct catalog_copy;
+struct err;
 struct hot_hour;
 struct part_reader;
 struct store_dict;

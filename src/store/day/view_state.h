@@ -9,6 +9,8 @@
 #ifndef CRESSET_STORE_DAY_VIEW_STATE_H
 #define CRESSET_STORE_DAY_VIEW_STATE_H
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "store/day/head.h"
 #include "store/day/readers.h"
 #include "store/day/store_state.h"

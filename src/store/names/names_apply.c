@@ -1,10 +1,13 @@
 /* Sets the names of a dictionary's frames: from the tables, then from those gathered in memory. */
 #include "store/names/names_db_state.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/stack.h"
+#include "store/names/names_db.h"
 
 #include <errno.h>
 #include <stdlib.h>

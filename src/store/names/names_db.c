@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
+#include "store/names/names_db.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,24 +24,16 @@
 #ifndef CRESSET_STORE_NAMES_NAMES_DB_H
 #define CRESSET_STORE_NAMES_NAMES_DB_H
 
-#include "base/err.h"
 #include "base/vec.h"
+#include "store/names/names_db_opts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct names_db;
+struct profile;
 
-struct names_db_opts {
-	bool read_only; /* names can be added and found, but are never written */
-	bool foreign;   /* db.h */
-	uint64_t cache_bytes;
-	uint64_t seen_bytes; /* for the hashes of recent offers; 0: 1 MiB */
-	/* lookups find names that this one has gathered as well; must live longer; may be NULL */
-	struct names_db *beside;
-	const char *vfs;
-	uint8_t reader; /* whose names these are; 0: NAMES_READER */
-};
 int names_db_open(const char *path, const struct names_db_opts *opts, struct names_db **out,
 		  struct err *err);
 /* Names not written are lost. */

@@ -9,12 +9,15 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "store/codec/names_chunk.h"
-#include "store/names/names_db.h"
+#include "store/names/names_db_opts.h"
 #include "store/sqlite/db.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct err;
+struct profile;
 
 /* --- names_gathered.c ---
  *

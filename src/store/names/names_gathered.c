@@ -1,4 +1,7 @@
 /* A log of new names in memory. */
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "store/names/names_db_state.h"
 
 void names_gathered_init(struct names_gathered *g)

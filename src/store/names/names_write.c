@@ -1,8 +1,10 @@
 /* Merges gathered names into the tables. */
 #include "store/names/names_db_state.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/radix.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 

@@ -13,12 +13,12 @@
 #ifndef CRESSET_STORE_PART_PART_H
 #define CRESSET_STORE_PART_PART_H
 
-#include "base/err.h"
 #include "store/codec/block.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct metric_points;
 struct part;
 struct store_wanted;

@@ -1,5 +1,7 @@
 /* Compaction: merges the blocks of one series in one slot. Reading costs a summary per block, and
  * the summary of four hours costs little more than that of one. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "store/part/part_file.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 /* Deletes blocks of series from a partition. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "store/codec/store.h"
 #include "store/part/part.h"
 #include "store/part/part_file.h"

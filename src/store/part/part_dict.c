@@ -1,6 +1,8 @@
 /* The dictionary of a partition in memory. */
 #include "store/part/part_file.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "profile/chunk_write.h"
 #include "profile/profile.h"
 

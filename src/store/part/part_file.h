@@ -44,6 +44,8 @@
 #include "store/part/part.h"
 #include "store/sqlite/db.h"
 
+struct err;
+
 /* In the order of keys[] in part_state.c. */
 struct part_state {
 	int64_t day_ns;
@@ -107,9 +109,6 @@ int part_state_write(struct part *p, const struct part_state *state, struct err 
 
 /* --- part_file.c --- */
 
-/* Opens both files. The detail is created only with the first blocks of a day: a day with blocks
- * and without detail has dropped it. A damaged detail counts as none. */
-int part_files_open(struct part *p, int64_t day_ns, struct err *err);
 /* Returns a value that changes when others write the day's file. */
 int part_version(struct part *p, int64_t *version, struct err *err);
 

@@ -1,4 +1,6 @@
 /* Finds blocks by series and time. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "store/part/part_file.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* Metrics in a partition: blocks of points, each of one series. Blocks of a series may overlap
  * (late points). */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "store/codec/metric_samples.h"
 #include "store/part/part_file.h"
 

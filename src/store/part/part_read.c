@@ -1,4 +1,6 @@
 /* Reads and verifies blocks. */
+#include "base/err.h"
+#include "base/hash.h"
 #include "store/part/part_file.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* Seals a finished day, which makes it as small as possible, and verifies it. */
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "store/part/part_file.h"
 

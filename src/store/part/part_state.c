@@ -1,4 +1,6 @@
 /* The state row of a partition and its seal. */
+#include "base/err.h"
+#include "base/hash.h"
 #include "store/part/part_file.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* Writes blocks and dictionary chunks in a transaction. */
 #include "store/part/part_file.h"
 
+#include "base/err.h"
 #include "profile/profile.h"
 
 #include <assert.h>

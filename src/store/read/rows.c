@@ -1,7 +1,9 @@
 /* Reads values over time: totals by step, from windows alone, and rows, from detail. */
 #include "store/day/view_state.h"
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/sink.h"
 #include "profile/sum.h"
 

@@ -1,7 +1,9 @@
 /* A snapshot of partitions, heads and names for one query. */
 #include "store/day/view_state.h"
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <string.h>

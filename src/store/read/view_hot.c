@@ -1,4 +1,6 @@
 /* Reads exact rows from the hot tier for a view. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/tree/time_range.h"
 #include "store/codec/hot_block.h"

@@ -2,6 +2,7 @@
 #include "store/day/view_state.h"
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/names.h"
 #include "profile/profile.h"

@@ -2,6 +2,7 @@
  * of its outermost blocks, and the rows of heads. */
 #include "store/day/view_state.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 
 #include <stdlib.h>

@@ -38,12 +38,12 @@
 #ifndef CRESSET_STORE_RECORDING_RECORDING_H
 #define CRESSET_STORE_RECORDING_RECORDING_H
 
-#include "base/err.h"
 #include "store/sqlite/db.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+struct err;
 struct input;
 struct out;
 struct profile;

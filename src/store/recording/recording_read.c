@@ -1,5 +1,6 @@
 /* Applies the chunks of a recording to a sink. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
 #include "base/mem.h"

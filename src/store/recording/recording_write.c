@@ -1,5 +1,7 @@
 /* Appends chunks while recording, and finishes the file. */
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/pb.h"

@@ -1,6 +1,7 @@
 /* Statements for the table of chunks. */
 #include "store/sqlite/chunk_table.h"
 
+#include "base/err.h"
 #include "store/sqlite/db.h"
 
 #include <sqlite3.h>

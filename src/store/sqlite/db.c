@@ -2,6 +2,7 @@
 #include "store/sqlite/db.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 

@@ -14,12 +14,12 @@
 #ifndef CRESSET_STORE_SQLITE_DB_H
 #define CRESSET_STORE_SQLITE_DB_H
 
-#include "base/err.h"
-
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 /* "CRE" and a letter for each kind of file. */
 enum db_kind {

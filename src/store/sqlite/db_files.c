@@ -1,5 +1,6 @@
 /* Sizes and deletion of a database with its WAL files. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "store/sqlite/db.h"
 

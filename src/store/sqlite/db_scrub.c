@@ -1,4 +1,5 @@
 /* Rewrites a database without its deleted content (VACUUM), and empties the WAL file. */
+#include "base/err.h"
 #include "store/sqlite/db.h"
 
 #include <errno.h>

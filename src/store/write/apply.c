@@ -1,5 +1,6 @@
 /* Adds rows and points of a batch to heads. Their place depends on the batch alone (store_state.h,
  * 3). */
+#include "base/err.h"
 #include "base/mem.h"
 #include "profile/tree/time_range.h"
 #include "store/catalog/catalog.h"

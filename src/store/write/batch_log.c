@@ -32,7 +32,9 @@
  * counted. The part becomes blocks before anything is added, and the day continues in another
  * piece. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/chunk_write.h"
 #include "profile/copy.h"
 #include "store/day/batch_rows.h"

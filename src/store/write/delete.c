@@ -8,7 +8,9 @@
  * deletion that a crash interrupts is resumed when the store is next opened. Open views keep what
  * they see. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
 #include "profile/profile.h"

@@ -12,6 +12,7 @@
  * Other reading processes have a separate catalog, and open parts later. So they hold a shared
  * lock on DIR/readers as long as they have the store open. A free place is not reused before the
  * writer has once got that lock exclusively. */
+#include "base/err.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "store/catalog/catalog.h"

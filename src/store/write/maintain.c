@@ -1,4 +1,5 @@
 /* store_maintain: does what is due, in short steps. */
+#include "base/err.h"
 #include "profile/sum.h"
 #include "store/day/hot.h"
 #include "store/day/inbox.h"

@@ -1,5 +1,7 @@
 /* Replays rows of the inbox into memory: store_state.h, 6. */
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/chunk_read.h"
 #include "profile/chunk_write.h"
 #include "profile/profile.h"

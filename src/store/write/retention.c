@@ -2,6 +2,7 @@
  * so that the space is free immediately. */
 #include "store/day/store_state.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "store/catalog/catalog.h"
 #include "store/day/hot.h"

@@ -3,13 +3,13 @@
 #define CRESSET_STORE_WRITE_WRITE_H
 
 #include "base/buf.h"
-#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct batch_rows;
+struct err;
 struct metric_samples;
 struct profile;
 struct store;

@@ -1,8 +1,10 @@
 /* Finds units by address, and the functions and lines in them. */
 #include "symbol/dwarf/dwarf.h"
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "symbol/dwarf/dwarf_file.h"
 #include "symbol/dwarf/dwarf_rows.h"
 #include "symbol/dwarf/dwarf_scopes.h"

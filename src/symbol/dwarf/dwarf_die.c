@@ -175,7 +175,7 @@ void dwarf_value_read(const struct dwarf_sizes *sizes, struct cur *c, const stru
 	*c = value_read(sizes, *c, attr, v);
 }
 
-bool value_indexed_address(const struct dwarf_reader *r, uint64_t index, uint64_t *addr)
+static bool value_indexed_address(const struct dwarf_reader *r, uint64_t index, uint64_t *addr)
 {
 	const struct dwarf_sizes *sizes = &r->unit->sizes;
 	uint64_t offset;
@@ -187,7 +187,7 @@ bool value_indexed_address(const struct dwarf_reader *r, uint64_t index, uint64_
 	return !c.bad;
 }
 
-bool value_address(const struct dwarf_reader *r, const struct dwarf_value *v, uint64_t *addr)
+static bool value_address(const struct dwarf_reader *r, const struct dwarf_value *v, uint64_t *addr)
 {
 	switch (v->form) {
 	case DW_FORM_addr:

@@ -6,6 +6,8 @@
 #ifndef CRESSET_SYMBOL_DWARF_DWARF_DIE_H
 #define CRESSET_SYMBOL_DWARF_DWARF_DIE_H
 
+#include "base/buf.h"
+#include "base/vec.h"
 #include "symbol/dwarf/dwarf_abbrev.h"
 
 #include <stdbool.h>
@@ -80,8 +82,6 @@ bool dwarf_reader_begin(struct dwarf_reader *r, struct dwarf_sections *s,
 
 /* Decoding of values. Each returns false or NULL if the value has another form or refers to
  * nothing. */
-bool value_address(const struct dwarf_reader *r, const struct dwarf_value *v, uint64_t *addr);
-bool value_indexed_address(const struct dwarf_reader *r, uint64_t index, uint64_t *addr);
 /* *Returns *len bytes, truncated to DWARF_MAX_STRING. alt: the file named by .gnu_debugaltlink, or
  * NULL. */
 const char *value_string(const struct dwarf_reader *r, struct dwarf_sections *alt,

@@ -1,6 +1,7 @@
 /* Opens the files that belong together. */
 #include "symbol/dwarf/dwarf_file.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/dwarf/dwarf_spec.h"

@@ -4,6 +4,7 @@
 #ifndef CRESSET_SYMBOL_DWARF_DWARF_FILE_H
 #define CRESSET_SYMBOL_DWARF_DWARF_FILE_H
 
+#include "base/vec.h"
 #include "symbol/dwarf/dwarf_die.h"
 #include "symbol/dwarf/dwarf_sections.h"
 #include "symbol/symbol.h"

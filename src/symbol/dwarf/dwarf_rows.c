@@ -1,6 +1,8 @@
 /* Runs the line program of a unit. */
 #include "symbol/dwarf/dwarf_rows.h"
 
+#include "base/buf.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "symbol/dwarf/dwarf_abbrev.h"
 #include "symbol/dwarf/dwarf_die.h"

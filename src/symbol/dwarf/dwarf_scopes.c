@@ -2,6 +2,7 @@
 #include "symbol/dwarf/dwarf_scopes.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "symbol/dwarf/dwarf_abbrev.h"
 #include "symbol/dwarf/dwarf_die.h"

@@ -1,5 +1,8 @@
 /* The symbol source of an ELF file: its tables and debug file. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "symbol/dwarf/dwarf.h"
 #include "symbol/elf/elf_debug.h"
 #include "symbol/elf/elf_file.h"

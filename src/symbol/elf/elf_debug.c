@@ -1,6 +1,8 @@
 /* Searches separate debug files by build id and debug link. */
 #include "symbol/elf/elf_debug.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "symbol/elf/elf_file.h"
 

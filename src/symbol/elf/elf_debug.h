@@ -2,12 +2,13 @@
 #ifndef CRESSET_SYMBOL_ELF_ELF_DEBUG_H
 #define CRESSET_SYMBOL_ELF_ELF_DEBUG_H
 
-#include "base/buf.h"
 #include "symbol/symbol.h"
 
 #include <limits.h>
 
+struct buf;
 struct elf_file;
+struct err;
 
 enum {
 	DEBUG_MAX_BUILD_ID = 64,

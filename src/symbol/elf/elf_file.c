@@ -1,6 +1,8 @@
 /* Reads headers and sections with checks of all offsets. */
 #include "symbol/elf/elf_file.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

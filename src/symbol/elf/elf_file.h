@@ -7,12 +7,12 @@
 #ifndef CRESSET_SYMBOL_ELF_ELF_FILE_H
 #define CRESSET_SYMBOL_ELF_ELF_FILE_H
 
-#include "base/err.h"
-
 #include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct err;
 
 struct elf_file {
 	Elf *elf;

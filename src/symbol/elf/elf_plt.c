@@ -2,6 +2,7 @@
 #include "symbol/elf/elf_symbols.h"
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "symbol/elf/elf_file.h"
 
 #include <stdlib.h>

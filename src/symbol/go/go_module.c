@@ -1,8 +1,26 @@
-#include "symbol/go/go_module.h"
+/* Finds the table of functions (gopclntab.h) in a file, and the runtime's moduledata, which has
+ * what the table lacks since Go 1.18: the start of the text, and that of inline trees, `go:func.*`.
+ *
+ *     words  0  header of the table     7  paths
+ *            1  names                  20  first and last address of functions
+ *            4  units                  22  start of the text
+ *            …                          g  go:func.*
+ *                                     g+1  since Go 1.26: the end of the table
+ *                                       …  slice of text sections: address, length, capacity
+ *
+ * g is 38 up to Go 1.19, 40 up to 1.26, and 43 in 1.27; the table's header is the same in the last
+ * two. So `go:func.*` is used only if all of this agrees: the release in .go.buildinfo, if it is
+ * present; the words after g; and the inline trees that it leads to. Without it the program has no
+ * inlined functions.
+ *
+ * Sources: src/runtime/symtab.go and src/debug/buildinfo/buildinfo.go of Go 1.19, 1.26 and 1.27. */
+#include "symbol/go/gopclntab.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "symbol/elf/elf_layout.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +38,8 @@ static size_t search_read(struct gopclntab *t, uint64_t at, void *to, uint64_t w
 	return elf_file_read_some(&t->pages.file, at, to, want);
 }
 
-bool go_search_words(struct gopclntab *t, uint64_t offset, uint64_t size,
-		     bool (*on_word)(void *ctx, uint64_t word, uint64_t at), void *ctx)
+static bool search_words(struct gopclntab *t, uint64_t offset, uint64_t size,
+			 bool (*on_word)(void *ctx, uint64_t word, uint64_t at), void *ctx)
 {
 	uint64_t *words = xmalloc(SEARCH_BYTES), end = offset + size;
 	bool found = false;
@@ -88,7 +106,7 @@ static unsigned release_of(struct gopclntab *t, const struct elf_file *f)
 		return 0;
 	for (size_t i = t->layout->segments.n; i-- > 0;) {
 		const struct elf_segment *e = &t->layout->segments.v[i];
-		if (!e->executable && go_search_words(t, e->offset, e->size, on_info_word, &s))
+		if (!e->executable && search_words(t, e->offset, e->size, on_info_word, &s))
 			break;
 	}
 	return s.release;
@@ -279,13 +297,94 @@ static bool module_by_relocations(struct module *m, const struct elf_file *f)
 }
 
 /* It is in the data, so the last segments are searched first. */
-bool go_module_read(struct gopclntab *t, const struct elf_file *f)
+static bool read_module(struct gopclntab *t, const struct elf_file *f)
 {
 	struct module m = { .t = t, .release = release_of(t, f) };
 	for (size_t i = t->layout->segments.n; i-- > 0;) {
 		const struct elf_segment *s = &t->layout->segments.v[i];
-		if (!s->executable && go_search_words(t, s->offset, s->size, module_at, &m))
+		if (!s->executable && search_words(t, s->offset, s->size, module_at, &m))
 			return true;
 	}
 	return module_by_relocations(&m, f);
+}
+
+/* --- finding the table ------------------------------------------------------------------------ */
+
+/* Opens the table at an offset, if there is one. */
+static bool table_at(struct gopclntab *t, const struct elf_file *f, uint64_t offset, uint64_t end)
+{
+	t->base = offset;
+	t->end = end < t->pages.file.size ? end : t->pages.file.size;
+	if (!elf_layout_vaddr(t->layout, offset, &t->vaddr) || !go_header_read(t))
+		return false;
+	if (t->is_relative)
+		read_module(t, f);
+	return go_header_proven(t);
+}
+
+struct table_search {
+	struct gopclntab *t;
+	const struct elf_file *f;
+	uint64_t end;
+	uint32_t tried;
+};
+
+/* The first eight bytes: magic, 0, 0, quantum of pcs, size of pointers. A file with many of them is
+ * not a Go program. */
+static bool on_header_word(void *ctx, uint64_t word, uint64_t at)
+{
+	enum { MAX_TRIES = 16 };
+	struct table_search *s = ctx;
+	uint32_t magic = word, rest = word >> 32;
+	if ((rest != 0x08010000 && rest != 0x08040000) || magic < 0xfffffff0 ||
+	    s->tried > MAX_TRIES)
+		return false;
+	s->tried++;
+	return table_at(s->t, s->f, at, s->end);
+}
+
+static bool search_segments(struct gopclntab *t, const struct elf_file *f)
+{
+	const struct elf_layout *l = t->layout;
+	for (size_t i = 0; i < l->segments.n; i++) {
+		const struct elf_segment *s = &l->segments.v[i];
+		struct table_search search = { t, f, s->offset + s->size, 0 };
+		if (search_words(t, s->offset, s->size, on_header_word, &search))
+			return true;
+	}
+	return false;
+}
+
+/* Linkers may move the section's contents to another section, but never drop .go.buildinfo (Go
+ * 1.13). */
+static bool find_table(struct gopclntab *t, const struct elf_file *f)
+{
+	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+	GElf_Shdr s;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (elf_file_section(f, names[i], SHT_PROGBITS, &s) &&
+		    s.sh_size <= UINT64_MAX - s.sh_offset)
+			return table_at(t, f, s.sh_offset, s.sh_offset + s.sh_size);
+	if (elf_file_section(f, NULL, SHT_NULL, &s) &&
+	    !elf_file_section(f, ".go.buildinfo", SHT_NULL, &s))
+		return false;
+	return search_segments(t, f);
+}
+
+int gopclntab_open(struct gopclntab *out, const struct elf_file *f, const struct elf_layout *layout,
+		   struct err *err)
+{
+	uint16_t machine = f->header.e_machine;
+	struct gopclntab t = { .layout = layout };
+	if (f->header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    f->header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (machine != EM_X86_64 && machine != EM_AARCH64))
+		return err_set(err, ENOTSUP, "made for another machine");
+	file_pages_init(&t.pages, f);
+	if (!find_table(&t, f)) {
+		gopclntab_close(&t);
+		return err_set(err, ENODATA, "no table of a Go program");
+	}
+	*out = t;
+	return 0;
 }

@@ -1,6 +1,7 @@
 /* Converts rows of gopclntab to functions and lines. */
 #include "symbol/go/go_names.h"
 
+#include "base/mem.h"
 #include "symbol/symbol.h"
 
 #include <ctype.h>

@@ -5,6 +5,7 @@
 #include "symbol/go/gopclntab.h"
 #include "symbol/name_cache.h"
 
+struct err;
 struct symbol;
 struct symbol_line;
 

@@ -1,10 +1,8 @@
 /* Parses the headers of all versions of the table. */
 #include "symbol/go/gopclntab.h"
 
-#include "base/mem.h"
 #include "base/search.h"
 #include "symbol/elf/elf_layout.h"
-#include "symbol/go/go_module.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -122,7 +120,7 @@ static bool parts_of_header(struct gopclntab *t)
 	return true;
 }
 
-static bool go_header_read(struct gopclntab *t)
+bool go_header_read(struct gopclntab *t)
 {
 	uint8_t h[16];
 	if (file_pages_read(&t->pages, t->base, h, sizeof h) < sizeof h)
@@ -132,6 +130,7 @@ static bool go_header_read(struct gopclntab *t)
 	if (!t->kind || h[4] || h[5] || (h[6] != 1 && h[6] != 4) || h[7] != 8 || n == 0 ||
 	    n > GO_MAX_FUNCTIONS)
 		return false;
+	t->is_relative = t->kind->entry_size == 4;
 	t->quantum = h[6];
 	t->n_functions = n;
 	if (!(t->kind->unit_at ? parts_of_header(t) : parts_of_go12(t)))
@@ -219,7 +218,7 @@ bool gopclntab_find(struct gopclntab *t, uint64_t addr, struct go_function *out)
 
 /* Entries are relative to the text in moduledata. To verify it, the first functions must be in
  * code, start where their records say and have names. */
-static bool go_header_proven(struct gopclntab *t)
+bool go_header_proven(struct gopclntab *t)
 {
 	enum { PROVED = 4 };
 	struct go_function f;
@@ -367,85 +366,4 @@ bool gopclntab_inlined(struct gopclntab *t, const struct go_function *f, int32_t
 void gopclntab_close(struct gopclntab *t)
 {
 	file_pages_done(&t->pages);
-}
-
-/* --- finding the table ------------------------------------------------------------------------ */
-
-/* Opens the table at an offset, if there is one. */
-static bool table_at(struct gopclntab *t, const struct elf_file *f, uint64_t offset, uint64_t end)
-{
-	t->base = offset;
-	t->end = end < t->pages.file.size ? end : t->pages.file.size;
-	if (!elf_layout_vaddr(t->layout, offset, &t->vaddr) || !go_header_read(t))
-		return false;
-	if (t->kind->entry_size == 4)
-		go_module_read(t, f);
-	return go_header_proven(t);
-}
-
-struct table_search {
-	struct gopclntab *t;
-	const struct elf_file *f;
-	uint64_t end;
-	uint32_t tried;
-};
-
-/* The first eight bytes: magic, 0, 0, quantum of pcs, size of pointers. A file with many of them is
- * not a Go program. */
-static bool on_header_word(void *ctx, uint64_t word, uint64_t at)
-{
-	enum { MAX_TRIES = 16 };
-	struct table_search *s = ctx;
-	uint32_t magic = word, rest = word >> 32;
-	if ((rest != 0x08010000 && rest != 0x08040000) || magic < 0xfffffff0 ||
-	    s->tried > MAX_TRIES)
-		return false;
-	s->tried++;
-	return table_at(s->t, s->f, at, s->end);
-}
-
-static bool search_segments(struct gopclntab *t, const struct elf_file *f)
-{
-	const struct elf_layout *l = t->layout;
-	for (size_t i = 0; i < l->segments.n; i++) {
-		const struct elf_segment *s = &l->segments.v[i];
-		struct table_search search = { t, f, s->offset + s->size, 0 };
-		if (go_search_words(t, s->offset, s->size, on_header_word, &search))
-			return true;
-	}
-	return false;
-}
-
-/* Linkers may move the section's contents to another section, but never drop .go.buildinfo (Go
- * 1.13). */
-static bool find_table(struct gopclntab *t, const struct elf_file *f)
-{
-	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
-	GElf_Shdr s;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (elf_file_section(f, names[i], SHT_PROGBITS, &s) &&
-		    s.sh_size <= UINT64_MAX - s.sh_offset)
-			return table_at(t, f, s.sh_offset, s.sh_offset + s.sh_size);
-	if (elf_file_section(f, NULL, SHT_NULL, &s) &&
-	    !elf_file_section(f, ".go.buildinfo", SHT_NULL, &s))
-		return false;
-	return search_segments(t, f);
-}
-
-int gopclntab_open(struct gopclntab *out, const struct elf_file *f, const struct elf_layout *layout,
-		   struct err *err)
-{
-	uint16_t machine = f->header.e_machine;
-	struct gopclntab t = { .layout = layout };
-	if (f->header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    f->header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (machine != EM_X86_64 && machine != EM_AARCH64))
-		return err_set(err, ENOTSUP, "made for another machine");
-	file_pages_init(&t.pages, f);
-	if (!find_table(&t, f)) {
-		gopclntab_close(&t);
-		return err_set(err, ENODATA, "no table of a Go program");
-	}
-	*out = t;
-	return 0;
 }

@@ -13,7 +13,7 @@
  *
  * The magic identifies the layout: Go 1.2, 1.16, 1.18 or 1.20. Since Go 1.18 addresses are
  * relative to the start of the text and inline trees to `go:func.*`: both are in the runtime's
- * moduledata (go_module.h), which is found by its pointer to this table. Inline trees are read for
+ * moduledata (go_module.c), which is found by its pointer to this table. Inline trees are read for
  * Go 1.13 and later.
  *
  * Sources: src/runtime/symtab.go and src/cmd/link/internal/ld/pcln.go of Go 1.14, 1.16, 1.19 and
@@ -22,6 +22,8 @@
 #define CRESSET_SYMBOL_GO_GOPCLNTAB_H
 
 #include "symbol/elf/file_pages.h"
+
+struct err;
 
 enum {
 	GO_MAX_FUNCTIONS = 8 << 20, /* limit: functions of a Go program; terraform has 102 000 */
@@ -43,7 +45,8 @@ struct gopclntab {
 	uint64_t names, units, files, values, functab; /* file offsets of the parts */
 	uint64_t searched;                             /* bytes */
 	uint32_t n_functions, n_files;
-	uint8_t quantum; /* bytes per unit of pcs */
+	uint8_t quantum;  /* bytes per unit of pcs */
+	bool is_relative; /* addresses are relative to the text */
 };
 
 struct go_function {
@@ -104,6 +107,12 @@ size_t gopclntab_name(struct gopclntab *t, uint32_t name, char *text, size_t siz
 uint64_t gopclntab_file(struct gopclntab *t, const struct go_function *f, int32_t file_id);
 size_t gopclntab_text(struct gopclntab *t, uint64_t at, char *text, size_t size);
 
+/* --- between its files --- */
+
+/* Reads the header at base. Returns false if it is not a header, or its parts do not fit. */
+bool go_header_read(struct gopclntab *t);
+/* Returns whether the first functions are in code, start where their records say and have names. */
+bool go_header_proven(struct gopclntab *t);
 /* Reads a little-endian number at a file offset; 0 outside the file. */
 uint32_t go_u32(struct gopclntab *t, uint64_t at);
 

@@ -126,7 +126,7 @@ START_TEST(symbolizing_consults_it)
 	struct name_guard *g = guard_new();
 	uint32_t mapping;
 	struct profile *p = own_frame(&mapping);
-	uint64_t key = name_queue_key(p, mapping);
+	uint64_t key = name_mapping_key(p, mapping);
 
 	for (int i = 0; i < NAME_GUARD_ENDS - 1; i++)
 		read_one(g, key, true);

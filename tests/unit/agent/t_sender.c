@@ -11,6 +11,7 @@
 #include "agent/sender.h"
 #include "agent/spool.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "format/otlp/otlp_metrics.h"
 

@@ -1,6 +1,7 @@
 // tier: test
 // tier: full CRESSET_KILL_RUNS=200
 /* The spool when its process is killed at any moment. CRESSET_KILL_RUNS: number of kills (20). */
+#include "base/buf.h"
 #include "rand.h"
 #include "spool_place.h"
 

@@ -7,6 +7,7 @@
 #include "attach/attach_status.h"
 #include "attach/attach_symbols.h"
 #include "attach/attach_thread.h"
+#include "base/err.h"
 #include "base/vec.h"
 #include "collect/inspect/inspect.h"
 #include "map_files.h"

@@ -1,5 +1,6 @@
 // tier: test
 #include "base/cache_dir.h"
+#include "base/err.h"
 #include "shell.h"
 
 #include <errno.h>

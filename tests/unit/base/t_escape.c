@@ -2,6 +2,7 @@
 #include "rand.h"
 #include "unit.h"
 
+#include "base/buf.h"
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/utf8.h"

@@ -1,6 +1,8 @@
 // tier: test
 #include "shell.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 
 #include <errno.h>

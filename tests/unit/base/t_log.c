@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/utf8.h"

@@ -2,6 +2,7 @@
 #include "rand.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/unpack.h"

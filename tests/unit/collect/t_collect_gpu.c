@@ -1,6 +1,7 @@
 // tier: test
 /* Calls of GPU libraries on the running kernel, by every method of tracing, including those for older kernels. Their content is tested in
  * tests/live/gpu_calls.sh. */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "collect/collect.h"
 #include "collect/kernel/kernel_features.h"

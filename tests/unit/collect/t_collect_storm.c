@@ -2,6 +2,7 @@
 /* A program that maps and unmaps without end: all CPU time that its records cause is charged to the budget of the side band, and beyond the budget they
  * wake nobody, and are dropped and counted. CPU time and turns of the loop are counted, not time. */
 #include "base/clock.h"
+#include "collect/collect.h"
 #include "collect/collect_state.h"
 #include "profile/profile.h"
 #include "unit.h"

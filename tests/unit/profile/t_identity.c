@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "profile/identity.h"
+#include "profile/identity_generated.h"
 
 struct pair {
 	const char *text, *same; /* same: NULL: unchanged */

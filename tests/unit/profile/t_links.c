@@ -5,6 +5,8 @@
 #include "spelled_profile.h"
 #include "unit.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "profile/tree/select.h"
 #include "query/plan.h"
 #include "query/query.h"

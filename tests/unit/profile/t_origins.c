@@ -3,6 +3,8 @@
 #include "random_profile.h"
 #include "shell.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "format/formats.h"
 #include "profile/tree/select.h"
 #include "profile/tree/top.h"

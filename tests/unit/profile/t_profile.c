@@ -1,4 +1,5 @@
 // tier: test
+#include "base/vec.h"
 #include "naive_tree.h"
 #include "random_profile.h"
 #include "unit.h"

@@ -1,6 +1,7 @@
 // tier: test
 #include "unit.h"
 
+#include "base/err.h"
 #include "profile/profile.h"
 #include "profile/prune.h"
 #include "profile/stack.h"

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "profile/profile.h"
 #include "profile/relabel.h"
 

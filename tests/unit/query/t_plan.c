@@ -4,6 +4,8 @@
 #include "random_profile.h"
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "profile/change/diff.h"
 #include "profile/tree/time_range.h"
 #include "query/catalog.h"

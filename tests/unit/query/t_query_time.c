@@ -2,6 +2,8 @@
 /* Times as users type them, compared with date(1), and the positions in errors. */
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "query/time.h"
 
 #include <errno.h>

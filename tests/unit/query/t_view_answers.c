@@ -2,6 +2,7 @@
 /* Answers of a store without detail, with late names, and as a source. */
 #include "view_world.h"
 
+#include "base/err.h"
 #include "query/source.h"
 
 #include <errno.h>

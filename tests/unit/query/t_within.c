@@ -4,6 +4,7 @@
 #include "random_profile.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "query/plan.h"
 #include "query/query.h"
 #include "query/source.h"

@@ -1,6 +1,8 @@
 // tier: test
 /* CPython read from outside, compared with what each installed interpreter says of itself: names and lines of every instruction of a few thousand
  * code objects, and the stacks of threads that stand still. */
+#include "base/buf.h"
+#include "base/mem.h"
 #include "live_python.h"
 #include "runtime/cpython_parts.h"
 

@@ -1,6 +1,8 @@
 // tier: test
 /* The layouts of CPython's structures, compared with the debug information of every build that has it; and false statements by a process about its
  * own layout. */
+#include "base/err.h"
+#include "base/mem.h"
 #include "live_python.h"
 #include "rand.h"
 #include "runtime/cpython_layout.h"

@@ -1,6 +1,7 @@
 // tier: test
 /* CPython read from outside while it runs, while its memory is torn, and when it is gone: the work is bounded, and a frame has its own name or
  * none. */
+#include "base/err.h"
 #include "live_python.h"
 #include "rand.h"
 #include "runtime/cpython_parts.h"

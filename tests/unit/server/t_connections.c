@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "server/connections.h"
 
 #include <arpa/inet.h>

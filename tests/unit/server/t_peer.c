@@ -2,6 +2,7 @@
 /* Which user is at the other end of a connection: by sock_diag where the kernel has it, and by the kernel's tables. Tests real connections, and lines
  * as kernels write them. */
 #include "base/clock.h"
+#include "base/err.h"
 #include "server/peer.h"
 #include "server/peer_queue.h"
 #include "unit.h"

@@ -2,7 +2,9 @@
 /* What a client can do to the server, by raw bytes that no library would send. */
 #include "unit.h"
 
+#include "base/err.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "profile/profile.h"
 #include "raw_http.h"
 

@@ -7,7 +7,9 @@
 
 #include "unit.h"
 
+#include "base/err.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "rand.h"
 #include "raw_http.h"

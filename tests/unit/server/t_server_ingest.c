@@ -2,6 +2,7 @@
 /* Data sent to a server: each number is taken once however many send at the same time; damaged bodies; which sender sent what; tokens. */
 #include "unit.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_pack.h"

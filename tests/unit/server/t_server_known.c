@@ -1,6 +1,7 @@
 // tier: test
 /* Known stacks of a sender are not decoded again, and yet every row is the same: a store filled in this way has the same rows as one whose messages
  * are decoded in full. */
+#include "base/buf.h"
 #include "rand.h"
 #include "server/ingest/senders.h"
 #include "store_witness.h"

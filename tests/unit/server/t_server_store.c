@@ -2,6 +2,7 @@
 /* A store that is served while it is written: each request sees what was acknowledged before it. */
 #include "unit.h"
 
+#include "base/err.h"
 #include "random_profile.h"
 #include "raw_http.h"
 #include "store/codec/store.h"

@@ -5,6 +5,8 @@
 #include "rand.h"
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "profile/readings.h"
 #include "profile/relabel.h"
 #include "profile/sink.h"

@@ -1,6 +1,8 @@
 // tier: test
 /* Points of metrics in a store that is damaged or killed: bytes and rows that are not as written are counted and answer nothing, and what was
  * acknowledged stays. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "metric_store_world.h"
 #include "rand.h"
 #include "unit.h"

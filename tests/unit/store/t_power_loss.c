@@ -11,6 +11,8 @@
 #include "store_world.h"
 #include "unit.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "format/recording/cresset.h"
 #include "store/names/names_db.h"
 #include "store/recording/recording.h"

@@ -1,6 +1,7 @@
 // tier: test
 // run: in memory
 /* A store stays within its limits on disk, memory and days. */
+#include "base/err.h"
 #include "ingest_world.h"
 
 static uint64_t counted_bytes;

@@ -3,6 +3,7 @@
 /* A clock that is set, ahead or back, by years, for a moment or permanently: nothing is deleted, and nothing that is taken is left out. */
 #include "ingest_world.h"
 
+#include "base/err.h"
 #include "store/codec/clock_watch.h"
 #include "store/codec/store.h"
 

@@ -2,6 +2,8 @@
 // run: in memory
 /* Rows of deleted series are gone: from answers, tables, free pages and journals; those of others are all there. Whenever the process ends, the
  * deletion is finished when the store is opened again. */
+#include "base/err.h"
+#include "base/mem.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -2,6 +2,8 @@
 // run: in memory
 /* Batches in the inbox refer to dictionaries that grow, from senders that keep their profiles and from others: whenever the process ends, and
  * whatever is damaged, a row's meaning stays true, or the row is counted as lost. */
+#include "base/err.h"
+#include "base/hash.h"
 #include "random_profile.h"
 #include "store_witness.h"
 #include "unit.h"

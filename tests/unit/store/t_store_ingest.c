@@ -2,6 +2,7 @@
 // parts: 2
 // run: in memory
 /* What goes into a store is in it, once: in any order, at any hour, and however the previous process ended. */
+#include "base/err.h"
 #include "ingest_world.h"
 
 #include <sqlite3.h>

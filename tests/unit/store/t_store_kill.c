@@ -5,6 +5,8 @@
  * rows, points of metrics, exact samples of the last hours. CRESSET_KILL_RUNS: how often (20). */
 #define UNIT_TIMEOUT_S 800 /* of 200 runs */
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "rand.h"
 #include "store_numbered.h"
 #include "store_world.h"

@@ -1,5 +1,6 @@
 // tier: test
 /* A question about many days does not have all their dictionaries in memory at the same time, and says so where it would have to. */
+#include "base/err.h"
 #include "profile/tree/tree.h"
 #include "query/plan.h"
 #include "query/query.h"

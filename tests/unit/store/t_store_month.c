@@ -5,6 +5,8 @@
  * is what it was given, whatever numbers series had before. CRESSET_MONTH_DAYS: how many days (34). */
 #define UNIT_TIMEOUT_S 800
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "rand.h"
 #include "store/codec/metric_samples.h"
 #include "store/codec/metric_steps.h"

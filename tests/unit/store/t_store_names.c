@@ -3,6 +3,7 @@
 /* Names of batches, however the previous process ended: what was acknowledged with a name, or later with a better one, shows it. */
 #include "unit.h"
 
+#include "base/err.h"
 #include "profile/frame.h"
 #include "profile/names.h"
 #include "profile/profile.h"

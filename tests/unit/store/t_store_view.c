@@ -3,6 +3,8 @@
  * sealed, with and without detail; a view stays the same. */
 #include "view_world.h"
 
+#include "base/err.h"
+#include "base/mem.h"
 #include "store_witness.h"
 
 #include <errno.h>

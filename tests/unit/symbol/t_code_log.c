@@ -5,6 +5,7 @@
 #include "rand.h"
 #include "shell.h"
 #include "symbol/code_log.h"
+#include "symbol/code_scan.h"
 
 #include <errno.h>
 #include <inttypes.h>

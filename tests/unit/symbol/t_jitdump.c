@@ -1,6 +1,7 @@
 // tier: test
 /* jitdump: two real files of Julia, and records made here. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "shell.h"
 #include "symbol/symbol.h"
 

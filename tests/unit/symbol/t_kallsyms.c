@@ -3,6 +3,7 @@
 #include "shell.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/vec.h"
 #include "symbol/kallsyms.h"

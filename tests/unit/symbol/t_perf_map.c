@@ -1,6 +1,7 @@
 // tier: test
 /* perf-PID.map: a real one of .NET, malformed lines, overlaps, and a million entries. */
 #include "base/buf.h"
+#include "base/err.h"
 #include "shell.h"
 #include "symbol/symbol.h"
 

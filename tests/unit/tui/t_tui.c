@@ -3,6 +3,8 @@
 #include "known_feed.h"
 #include "rand.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "tui/plain.h"
 
 /* --- tabs ------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 // tier: test
 /* Cells of the terminal: hostile, wide and ASCII names. */
+#include "base/buf.h"
 #include "known_feed.h"
 
 /* --- cells ------------------------------------------------------------------------------------ */

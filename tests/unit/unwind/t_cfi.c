@@ -1,5 +1,6 @@
 // tier: test
 /* Call frame information compared with readelf's output for the same files: every row of every function. */
+#include "base/buf.h"
 #include "frames_witness.h"
 #include "shell.h"
 #include "unit.h"

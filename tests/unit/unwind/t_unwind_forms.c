@@ -4,6 +4,7 @@
 #include "shell.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "unwind/table.h"
 
 #include <elf.h>

@@ -14,6 +14,7 @@ struct walk {
 	__u32 pos, len;
 	const char *image;
 };
+#include "base/err.h"
 #include "bpf/unwind_find.h"
 #include "symbol/elf/elf_file.h"
 

@@ -8,6 +8,7 @@
  * command. CRESSET_ORACLE_OFFSETS: also prints the place within a function. */
 #include "unit.h"
 
+#include "base/vec.h"
 #include "shadow_stack.h"
 #include "stepped.h"
 

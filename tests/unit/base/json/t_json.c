@@ -2,6 +2,7 @@
 #include "rand.h"
 #include "unit.h"
 
+#include "base/buf.h"
 #include "base/json/json.h"
 
 #include <float.h>

@@ -1,6 +1,8 @@
 // tier: test
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "base/json/json_read.h"
 

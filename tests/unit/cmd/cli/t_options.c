@@ -2,6 +2,8 @@
 /* The option parser, with a table that has every kind of option, and the rules that every command's table must keep. */
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "cmd/cli/cmd.h"
 
 #include <errno.h>

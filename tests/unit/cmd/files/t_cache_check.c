@@ -1,5 +1,6 @@
 // tier: test
 /* Whether the directory of all caches can be written (cmd/files/names_env.c). */
+#include "base/err.h"
 #include "cmd/files/names_env.h"
 #include "shell.h"
 

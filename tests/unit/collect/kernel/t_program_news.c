@@ -1,6 +1,7 @@
 // tier: test
 /* Programs that begin, as the kernel tells of them: those that are not known, those that are urgent, and none while it is quiet. */
 #include "base/clock.h"
+#include "base/err.h"
 #include "bpf/program_file.h"
 #include "collect/kernel/program_news.h"
 #include "collect/kernel/sampler.h"

@@ -2,6 +2,7 @@
 /* Why the kernel refused something, as text: each cause from the known facts of this machine, and no cause that does not apply. */
 #include "unit.h"
 
+#include "base/err.h"
 #include "collect/kernel/refusal.h"
 
 #include <errno.h>

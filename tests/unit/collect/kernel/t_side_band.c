@@ -1,5 +1,6 @@
 // tier: test
 /* The side band: handmade records in rings at every offset, and the kernel's own about real programs. */
+#include "base/err.h"
 #include "base/vec.h"
 #include "collect/kernel/side_band.h"
 #include "rand.h"

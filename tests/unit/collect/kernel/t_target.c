@@ -1,5 +1,6 @@
 // tier: test
 /* Targets: the glob program that the kernel runs on thread names, and cgroup paths. */
+#include "base/err.h"
 #include "bpf/event.h"
 #include "collect/kernel/target.h"
 #include "unit.h"

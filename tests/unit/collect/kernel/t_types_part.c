@@ -1,5 +1,6 @@
 // tier: test
 /* Stored types that lack what the kernel has (collect/kernel/types_part.c): all types of the kernel are read before anything is reported or left out. */
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "collect/kernel/sampler.h"

@@ -1,5 +1,6 @@
 // tier: test
 /* The object table on real files: opened in time, distinguished, found again, released. */
+#include "base/err.h"
 #include "nobodies.h"
 #include "object_world.h"
 

@@ -1,5 +1,6 @@
 // tier: test
 /* Stacks in the resolver: order, markers, caches, code made at run time, labels. */
+#include "base/buf.h"
 #include "resolve_world.h"
 
 #include <time.h>

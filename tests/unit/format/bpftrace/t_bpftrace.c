@@ -1,6 +1,7 @@
 // tier: test
 #include "read_peak.h"
 
+#include "base/buf.h"
 #include "base/input.h"
 #include "format/bpftrace/bpftrace.h"
 #include "format/table/table.h"

@@ -3,6 +3,8 @@
 #include "random_profile.h"
 #include "written.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/callgrind/callgrind.h"
 #include "format/callgrind/callgrind_graph.h"
 #include "profile/tree/top.h"

@@ -1,5 +1,7 @@
 // tier: test
 /* Trees as bytes: known ones. tests/web/tree_bin.test.js compares many with JSON, using its own decoder. */
+#include "base/buf.h"
+#include "base/mem.h"
 #include "format/common/tree_bin.h"
 #include "profile/frame.h"
 #include "profile/tree/tree_stacks.h"

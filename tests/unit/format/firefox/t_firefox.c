@@ -7,6 +7,7 @@
 #include "spelled_profile.h"
 #include "waits_profile.h"
 
+#include "base/err.h"
 #include "format/firefox/firefox.h"
 
 static const struct format *const f = &format_firefox;

@@ -2,6 +2,8 @@
 #include "folded_text.h"
 #include "rand.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "profile/tree/tree.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 // tier: test
 #include "folded_text.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "profile/change/signed.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 #include "folded_text.h"
 #include "rand.h"
 
+#include "base/err.h"
 #include "base/utf8.h"
 #include "profile/tree/tree.h"
 

@@ -1,6 +1,8 @@
 // tier: test
 #include "read_text.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/gperftools/gperftools.h"
 
 static const struct format *const f = &format_gperf_text;

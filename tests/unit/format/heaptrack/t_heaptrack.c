@@ -1,6 +1,8 @@
 // tier: test
 #include "read_peak.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/input.h"
 #include "format/heaptrack/heaptrack.h"
 

@@ -4,6 +4,7 @@
 #include "spelled_profile.h"
 #include "written.h"
 
+#include "base/err.h"
 #include "base/pb.h"
 #include "format/otlp/otlp.h"
 #include "format/pprof/pprof.h"

@@ -2,6 +2,7 @@
 #include "rand.h"
 #include "shell.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "format/otlp/otlp_metrics.h"
 #include "profile/profile.h"

@@ -2,6 +2,7 @@
 #include "random_profile.h"
 #include "shell.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "format/otlp/otlp.h"
 #include "format/otlp/otlp_pack.h"

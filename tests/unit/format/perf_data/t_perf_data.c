@@ -1,5 +1,7 @@
 // tier: test
 /* perf.data: the effect of every record on the profile, in either byte order, as a file and through a pipe; and that no such file does harm. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "perf_data_world.h"
 #include "rand.h"
 #include "spelled_profile.h"

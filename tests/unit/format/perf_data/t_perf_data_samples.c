@@ -1,5 +1,7 @@
 // tier: test
 /* perf.data: the content of a sample: its event, counts of a group, and stacks, including those that perf left unwound. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "perf_data_world.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 // tier: test
 /* perf script: whole files, samples of all forms, and limits. */
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/formats.h"
 #include "perf_script_text.h"
 #include "spelled_profile.h"

@@ -2,6 +2,7 @@
 /* perf script: single lines of its text. */
 #include "perf_script_text.h"
 
+#include "base/buf.h"
 #include "format/perf_script/perf_script_line.h"
 
 #define NO_ID SAMPLE_NO_ID

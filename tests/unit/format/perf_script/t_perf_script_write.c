@@ -1,5 +1,7 @@
 // tier: test
 /* perf script: our own text, read again. */
+#include "base/buf.h"
+#include "base/vec.h"
 #include "perf_script_text.h"
 #include "random_profile.h"
 #include "spelled_profile.h"

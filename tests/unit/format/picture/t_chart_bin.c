@@ -4,6 +4,7 @@
 #include "unit.h"
 #include "waits_profile.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "format/picture/flame_chart.h"
 #include "profile/tree/tree.h"

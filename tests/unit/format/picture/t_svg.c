@@ -1,6 +1,7 @@
 // tier: test
 #include "written.h"
 
+#include "base/err.h"
 #include "base/str.h"
 #include "format/common/palette.h"
 #include "format/picture/svg.h"

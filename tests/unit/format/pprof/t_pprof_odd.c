@@ -1,4 +1,6 @@
 // tier: test
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/formats.h"
 #include "pprof_cases.h"
 #include "rand.h"

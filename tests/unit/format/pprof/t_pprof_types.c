@@ -1,6 +1,7 @@
 // tier: test
 #include "pprof_cases.h"
 
+#include "base/buf.h"
 #include "profile/state.h"
 #include "profile/tree/tree.h"
 #include "profile/units.h"

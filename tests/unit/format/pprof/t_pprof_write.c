@@ -3,6 +3,7 @@
 #include "random_profile.h"
 #include "waits_profile.h"
 
+#include "base/buf.h"
 #include "profile/tree/top.h"
 
 START_TEST(a_recording_survives_being_a_pprof_file)

@@ -1,6 +1,8 @@
 // tier: test
 #include "read_text.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/python/python.h"
 #include "profile/state.h"
 #include "profile/tree/top.h"

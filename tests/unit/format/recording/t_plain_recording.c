@@ -2,6 +2,7 @@
 /* Recordings in the first format are read-only: those of tests/golden/recording were written by the version that used it. */
 #include "shell.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
 #include "format/common/format.h"

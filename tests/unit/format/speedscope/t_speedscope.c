@@ -3,6 +3,8 @@
 #include "random_profile.h"
 #include "written.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/json/json_read.h"
 #include "format/speedscope/speedscope.h"
 

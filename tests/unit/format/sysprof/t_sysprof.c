@@ -1,6 +1,7 @@
 // tier: test
 #include "read_text.h"
 
+#include "base/err.h"
 #include "format/sysprof/sysprof.h"
 
 #include <linux/perf_event.h>

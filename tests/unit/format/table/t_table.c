@@ -1,6 +1,8 @@
 // tier: test
 #include "written.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "format/common/columns.h"

@@ -6,6 +6,7 @@
 #include "waits_profile.h"
 #include "written.h"
 
+#include "base/err.h"
 #include "format/threads/thread_account.h"
 #include "format/threads/thread_files.h"
 

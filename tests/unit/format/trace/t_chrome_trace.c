@@ -2,6 +2,8 @@
 #include "rand.h"
 #include "read_text.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "format/trace/chrome_trace.h"
 
 static const struct format *const f = &format_chrome_trace;

@@ -3,6 +3,7 @@
 #include "read_text.h"
 #include "waits_profile.h"
 
+#include "base/err.h"
 #include "base/json/json_read.h"
 #include "format/trace/chrome_trace.h"
 

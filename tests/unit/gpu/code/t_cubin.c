@@ -2,6 +2,7 @@
 /* NVIDIA device code: every instruction of the golden cubins has the function, lines and name that nvdisasm, readelf and NVIDIA's own library agree
  * on (tests/golden/gpu/answers.py). */
 #include "base/buf.h"
+#include "base/err.h"
 #include "gpu/code/cubin.h"
 #include "gpu/code/device_code.h"
 #include "gpu/code/sass.h"

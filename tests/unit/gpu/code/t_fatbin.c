@@ -1,6 +1,7 @@
 // tier: test
 /* Fat binaries: those made by NVIDIA's fatbinary, and those that tests/golden/gpu/fatbin.py makes from cubins beside them; broken ones; names of
  * functions as in readelf. */
+#include "base/err.h"
 #include "gpu/code/cubin.h"
 #include "gpu/code/fatbin.h"
 #include "shell.h"

@@ -5,6 +5,7 @@
 #include "map_files.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "gpu/ring/ring_look.h"
 #include "gpu_program.h"
 

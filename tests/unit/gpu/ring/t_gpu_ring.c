@@ -1,5 +1,6 @@
 // tier: test
 /* The ring: written by many threads, wrapped, too small, and attacked. */
+#include "base/err.h"
 #include "made_ring.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 /* Clocks of time namespaces: the kernel's data, and their use. */
 #include "unit.h"
 
+#include "base/err.h"
 #include "gpu/ring/time_space.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * 20 it is 0.299298008 to 0.700701992. */
 #include "unit.h"
 
+#include "base/buf.h"
 #include "format/table/table.h"
 #include "profile/change/estimate.h"
 #include "profile/profile.h"

@@ -3,6 +3,7 @@
 #include "random_profile.h"
 #include "unit.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "profile/profile.h"
 #include "profile/tree/heatmap.h"

@@ -4,6 +4,7 @@
 #include "random_profile.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "profile/tree/select.h"
 #include "profile/tree/time_range.h"
 

@@ -3,6 +3,7 @@
 #include "random_profile.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "profile/tree/top.h"
 
 #include <errno.h>

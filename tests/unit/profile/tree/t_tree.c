@@ -1,4 +1,7 @@
 // tier: test
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
 #include "naive_tree.h"
 #include "random_profile.h"
 #include "unit.h"

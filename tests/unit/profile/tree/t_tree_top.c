@@ -1,5 +1,7 @@
 // tier: test
 /* Trees of sums by stack, whole and only their top, compared with tree_build (which t_tree compares with the naive way) and tree_prune. */
+#include "base/err.h"
+#include "base/mem.h"
 #include "naive_tree.h"
 #include "profile/tree/tree_path.h"
 #include "profile/tree/tree_sums.h"

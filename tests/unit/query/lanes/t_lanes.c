@@ -3,7 +3,10 @@
 #include "lanes_world.h"
 #include "unit.h"
 
-#include "query/lanes/lanes_json.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "query/lanes/lanes.h"
 #include "query/plan.h"
 
 #include <errno.h>

@@ -4,7 +4,9 @@
 #include "store_world.h"
 #include "unit.h"
 
-#include "query/lanes/lanes_json.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "query/lanes/lanes.h"
 
 /* Everything of the profile, in the store. */
 static void store_all(struct store_world *sw, struct profile *p)

@@ -2,6 +2,10 @@
 /* SQL over a source: answers equal loops over its rows, and conditions are pushed down. */
 #include "sql_source.h"
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
 #include "store/codec/store.h"
 
 #include <errno.h>

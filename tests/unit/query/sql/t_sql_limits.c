@@ -3,7 +3,10 @@
 #include "format/formats.h"
 #include "sql_source.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <sqlite3.h>

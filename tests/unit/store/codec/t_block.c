@@ -1,6 +1,7 @@
 // tier: test
 #include "unit.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "rand.h"
 #include "store/codec/block.h"

@@ -1,6 +1,8 @@
 // tier: test
 #include "unit.h"
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "rand.h"

@@ -2,6 +2,8 @@
 // run: in memory
 /* The hot tier compared with a list of what the store was given: every sample of its hours is there exactly once, unchanged, and windows answer for
  * all other hours; after crashes, damage, retention, pins and on a short disk. */
+#include "base/err.h"
+#include "base/mem.h"
 #include "rand.h"
 #include "store/codec/hot_block.h"
 #include "store/day/hot.h"

@@ -3,6 +3,7 @@
 #include "random_profile.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "store/codec/store.h"
 #include "store/day/inbox.h"
 #include "store/sqlite/db.h"

@@ -4,6 +4,7 @@
 #include "rand.h"
 #include "unit.h"
 
+#include "base/mem.h"
 #include "store/codec/names_chunk.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #include "names_db_world.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "store/names/names_db_state.h"
 
 /* --- which list stays ------------------------------------------------------------------------- */

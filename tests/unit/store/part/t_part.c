@@ -1,5 +1,6 @@
 // tier: test
 // run: in memory
+#include "base/err.h"
 #include "part_world.h"
 #include "unit.h"
 

@@ -3,8 +3,10 @@
 #include "part_world.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #include "shell.h"
 #include "spelled_profile.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/input.h"
 #include "format/folded/folded.h"

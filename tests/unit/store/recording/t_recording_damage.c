@@ -4,6 +4,7 @@
 #include "shell.h"
 #include "spelled_profile.h"
 
+#include "base/err.h"
 #include "base/fs.h"
 #include "format/formats.h"
 #include "profile/chunk.h"

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "store/sqlite/db.h"
 

@@ -1,6 +1,7 @@
 // tier: test
 /* Functions, lines and inlined calls of real files and of programs built here, by gcc and clang, in every version of DWARF: the same as
  * llvm-symbolizer and addr2line report. */
+#include "base/err.h"
 #include "shell.h"
 #include "symbol/symbol.h"
 

@@ -1,5 +1,6 @@
 // tier: test
 /* ELF symbols of real files: the same as readelf, objdump and llvm-symbolizer report. */
+#include "base/err.h"
 #include "shell.h"
 #include "symbol/symbol.h"
 

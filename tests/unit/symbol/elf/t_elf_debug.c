@@ -1,5 +1,6 @@
 // tier: test
 /* Stripped ELF files with separate and mini debug info: the same names everywhere as in the unstripped original. */
+#include "base/err.h"
 #include "shell.h"
 #include "symbol/symbol.h"
 

@@ -1,5 +1,6 @@
 // tier: test
 /* Which name an address gets, on objects made by the assembler for each rule; and files that are damaged, odd or change while open. */
+#include "base/err.h"
 #include "rand.h"
 #include "shell.h"
 #include "symbol/symbol.h"

@@ -5,6 +5,7 @@
 #include "shell.h"
 #include "unit.h"
 
+#include "base/err.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_layout.h"
 #include "symbol/symbol.h"

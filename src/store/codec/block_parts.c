@@ -1,9 +1,9 @@
 /* Constants and helpers of blocks. */
-#include "store/codec/block.h"
+#include "store/codec/block_parts.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "store/codec/block_parts.h"
+#include "store/codec/block.h"
 
 #include <endian.h>
 #include <stdlib.h>
