@@ -43,8 +43,10 @@ static bool is_file_of(const struct object *o, const char *name, uint64_t genera
 {
 	if (generation && o->ino_generation)
 		return generation == o->ino_generation;
+	if (o->fd >= 0 && !o->is_copy)
+		return true;
 	char *clean = object_name_clean(name);
-	bool same = (o->fd >= 0 && !o->is_copy) || strcmp(clean, o->name) == 0;
+	bool same = strcmp(clean, o->name) == 0;
 	free(clean);
 	return same;
 }

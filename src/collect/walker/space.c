@@ -652,7 +652,7 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 
-	table_store_drop_copies(s->tables);
+	table_store_trim_copies(s->tables);
 	w.end = stack_copy_end(&r.stack, w.end);
 	return w;
 }

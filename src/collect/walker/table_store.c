@@ -60,12 +60,20 @@ struct table_store *table_store_new(const struct table_store_opts *opts)
 	return s;
 }
 
+static void drop_copies(struct table_store *s)
+{
+	for (size_t i = 0; i < s->copies.n; i++)
+		free(s->copies.v[i]);
+	vec_clear(&s->copies);
+	map_clear(&s->copied);
+}
+
 void table_store_free(struct table_store *s)
 {
 	if (!s)
 		return;
 	table_builder_free(s->builder);
-	table_store_drop_copies(s);
+	drop_copies(s);
 	for (size_t i = 0; i < s->segments.n; i++)
 		close(s->segments.v[i]);
 	for (size_t i = 0; i < s->waiting.n; i++)
@@ -111,8 +119,9 @@ static bool add_segment(struct table_store *s)
 	return true;
 }
 
-/* Copied by the kernel: a walk reads a few chunks of each segment, and mapping a whole segment
- * costs as much as copying fifty of them. */
+/* Copied by the kernel: walks read a few chunks of each segment, and mapping a whole segment costs
+ * as much as copying fifty of them. Copies stay, as walks of short-lived programs read the same
+ * ones hundreds of times a second. */
 const void *table_store_chunk(struct table_store *s, uint32_t chunk)
 {
 	uint32_t slot = chunk / UNWIND_SEGMENT_CHUNKS, at = chunk % UNWIND_SEGMENT_CHUNKS;
@@ -132,12 +141,24 @@ const void *table_store_chunk(struct table_store *s, uint32_t chunk)
 	return copy;
 }
 
-void table_store_drop_copies(struct table_store *s)
+void table_store_trim_copies(struct table_store *s)
 {
-	for (size_t i = 0; i < s->copies.n; i++)
-		free(s->copies.v[i]);
-	vec_clear(&s->copies);
-	map_clear(&s->copied);
+	if (s->copies.n > STORE_COPIES_MAX)
+		drop_copies(s);
+}
+
+/* These chunks are about to be written. */
+static void forget_copies(struct table_store *s, uint32_t chunk, size_t n)
+{
+	for (size_t i = 0; i < n && s->copied.n; i++) {
+		const uint32_t *at = map_get(&s->copied, chunk + i);
+
+		if (!at)
+			continue;
+		free(s->copies.v[*at]);
+		s->copies.v[*at] = NULL;
+		map_del(&s->copied, chunk + i);
+	}
 }
 
 /* Writes chunks of one segment through a mapping of only those chunks (and what shares their first
@@ -159,6 +180,7 @@ static bool write_image(struct table_store *s, uint32_t chunk, const struct buf 
 {
 	size_t done = 0;
 
+	forget_copies(s, chunk, image->len / UNWIND_CHUNK);
 	while (done < image->len) {
 		uint32_t at = chunk % UNWIND_SEGMENT_CHUNKS;
 		size_t room = SEGMENT_BYTES - (size_t)at * UNWIND_CHUNK, left = image->len - done;

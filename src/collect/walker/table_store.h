@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #define STORE_REST_NS 100000000ull
+/* limit: chunks of 4 KiB copied for walks in user space */
+enum { STORE_COPIES_MAX = 128 };
 
 struct table_store;
 
@@ -57,11 +59,11 @@ void table_store_poll(struct table_store *s);
 int table_store_fd(const struct table_store *s);
 bool table_store_is_busy(struct table_store *s); /* a requested table is not stored yet */
 
-/* For the walk in user space: as the kernel has them. A chunk is valid until
- * table_store_drop_copies. */
+/* For the walk in user space: as the kernel has them. A chunk is valid until a table is stored, or
+ * table_store_trim_copies is called, as after each walk. */
 struct space_table *table_store_table(struct table_store *s, uint32_t index);
 const void *table_store_chunk(struct table_store *s, uint32_t chunk);
-void table_store_drop_copies(struct table_store *s);
+void table_store_trim_copies(struct table_store *s);
 
 void table_store_get_stats(const struct table_store *s, struct table_store_stats *out);
 

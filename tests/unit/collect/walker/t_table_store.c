@@ -72,7 +72,7 @@ static void is_whole(uint32_t index)
 	for (size_t i = 0; i < truth.image.len / UNWIND_CHUNK; i++)
 		ck_assert_mem_eq(table_store_chunk(store, t.ref.chunk + i),
 				 truth.image.data + i * UNWIND_CHUNK, UNWIND_CHUNK);
-	table_store_drop_copies(store);
+	table_store_trim_copies(store);
 }
 
 START_TEST(tables_stay_whole_under_a_budget)
@@ -108,6 +108,34 @@ START_TEST(tables_stay_whole_under_a_budget)
 	want(index[0], file);
 	settle();
 	is_whole(index[0]);
+	teardown();
+}
+END_TEST
+
+/* Where one table was, the next one is read. */
+START_TEST(copies_are_of_the_present_table)
+{
+	static const char *const files[] = { "/proc/self/exe", "/bin/sh", "/proc/self/exe" };
+
+	if (!setup(1))
+		T_SKIP(SPACE_NEEDS);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		uint32_t index = table_store_add(store);
+
+		unwind_table_done(&truth);
+		int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+		ck_assert_int_eq(unwind_table_build(fd, &truth, NULL), 0);
+		close(fd);
+		want(index, files[i]);
+		settle();
+		ck_assert_uint_eq(in_kernel(index).ref.chunk, 0);
+		for (size_t k = 0; k < truth.image.len / UNWIND_CHUNK && k < 16; k++)
+			ck_assert_mem_eq(table_store_chunk(store, k),
+					 truth.image.data + k * UNWIND_CHUNK, UNWIND_CHUNK);
+		table_store_trim_copies(store);
+		table_store_remove(store, index);
+		nanosleep(&(struct timespec){ .tv_nsec = 2 * REST_NS }, NULL);
+	}
 	teardown();
 }
 END_TEST
@@ -219,5 +247,6 @@ START_TEST(order_of_need)
 }
 END_TEST
 
-UNIT_MAIN("table_store", order_of_need, tables_stay_whole_under_a_budget, used_tables_stay,
-	  missing_tables_are_reported_once, larger_than_all_memory)
+UNIT_MAIN("table_store", copies_are_of_the_present_table, order_of_need,
+	  tables_stay_whole_under_a_budget, used_tables_stay, missing_tables_are_reported_once,
+	  larger_than_all_memory)
