@@ -20,6 +20,7 @@ enum { LOG_MAX_BYTES = 4096 };
 static enum log_level level_now = LOG_NORMAL;
 static int wait_ms = -1; /* -1: as long as it takes */
 static _Atomic unsigned dropped;
+static _Atomic pid_t dropped_by; /* the process that counted them: a fork copies the count */
 
 void log_set_level(enum log_level level)
 {
@@ -42,7 +43,7 @@ static bool has_space(int ms)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
 
-	return ms < 0 || poll(&p, 1, ms) > 0;
+	return poll(&p, 1, ms) > 0;
 }
 
 static size_t piece_of(size_t left)
@@ -55,9 +56,15 @@ static size_t piece_of(size_t left)
 static bool put(const char *text, size_t len)
 {
 	for (size_t done = 0; done < len;) {
-		if (!has_space(wait_ms))
+		if (wait_ms >= 0 && !has_space(wait_ms))
 			return false;
 		ssize_t n = write(STDERR_FILENO, text + done, piece_of(len - done));
+		if (n < 0 && errno == EAGAIN) { /* another process has set O_NONBLOCK */
+			if (wait_ms >= 0)
+				return false;
+			has_space(wait_ms);
+			continue;
+		}
 		if (n < 0 && errno != EINTR)
 			break;
 		done += n > 0 ? n : 0;
@@ -65,17 +72,25 @@ static bool put(const char *text, size_t len)
 	return true;
 }
 
+static void count_dropped(unsigned n)
+{
+	atomic_store(&dropped_by, getpid());
+	atomic_fetch_add(&dropped, n);
+}
+
 /* Later messages do not wait as well: each of many would wait in turn. */
 static void tell_dropped(void)
 {
 	char text[96];
+	if (atomic_load(&dropped_by) != getpid())
+		atomic_store(&dropped, 0); /* the process that forked this one reports them */
 	unsigned n = has_space(0) ? atomic_exchange(&dropped, 0) : 0;
 	int len = snprintf(text, sizeof text,
 			   "cresset: warning: %u messages were dropped: standard error was full\n",
 			   n);
 
 	if (n && !put(text, len))
-		atomic_fetch_add(&dropped, n);
+		count_dropped(n);
 }
 
 static void log_flush(struct buf *b)
@@ -83,7 +98,7 @@ static void log_flush(struct buf *b)
 	if (atomic_load(&dropped))
 		tell_dropped();
 	if (atomic_load(&dropped) || !put(b->data, b->len))
-		atomic_fetch_add(&dropped, 1);
+		count_dropped(1);
 	buf_done(b);
 }
 

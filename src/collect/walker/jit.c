@@ -60,7 +60,7 @@ void jit_table_done(struct jit_table *t)
 		jit_free(t->all.v[i]);
 	vec_done(&t->all);
 	vec_done(&t->asked);
-	map_done(&t->left_uids);
+	left_alone_done(&t->left_users);
 	stream_close(&t->worker);
 	helper_free(t->own_helper);
 }
@@ -276,16 +276,9 @@ static void ask_about_asked(struct jit_table *t, struct jit *j)
 	buf_done(&asks);
 }
 
-static uint64_t in_s(uint64_t ns)
-{
-	return ns / 1000000000;
-}
-
 static bool is_left_alone(struct jit_table *t, struct jit *j)
 {
-	const uint32_t *until_s = map_get(&t->left_uids, j->uid);
-
-	return j->is_left || (until_s && in_s(clock_mono_ns()) < *until_s);
+	return j->is_left || left_alone_has(&t->left_users, j->uid, clock_mono_ns(), false);
 }
 
 /* Requests names for pending samples, unless a response is awaited already. */
@@ -385,7 +378,7 @@ static void leave_alone(struct jit_table *t, enum helper_end how)
 		return;
 	j->is_left = true;
 	if (j->uid)
-		map_put(&t->left_uids, j->uid, in_s(clock_mono_ns() + JIT_LEFT_ALONE_NS));
+		left_alone_add(&t->left_users, j->uid, clock_mono_ns(), JIT_LEFT_ALONE_NS);
 	hand_over_asked(t, j);
 }
 

@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "base/stream.h"
 #include "base/vec.h"
+#include "collect/worker/left_alone.h"
 
 #include <stdint.h>
 
@@ -71,9 +72,9 @@ struct jit_table {
 
 	struct helper *helper, *own_helper;
 	struct stream worker;
-	VEC(uint32_t) asked;  /* ids of unanswered messages, in order */
-	uint64_t progress_ns; /* last answer, or first request */
-	struct map left_uids; /* → when their files may be read again, in s */
+	VEC(uint32_t) asked;          /* ids of unanswered messages, in order */
+	uint64_t progress_ns;         /* last answer, or first request */
+	struct left_alone left_users; /* their files are not read */
 };
 
 /* helper stays the caller's; NULL: created when needed. */

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/worker/helper.h"
+#include "collect/worker/left_alone.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -30,9 +31,9 @@ struct far_files {
 	VEC(struct far_file) done; /* taken up to n_taken */
 	size_t n_taken;
 	uint32_t next_serial;
-	uint64_t progress_ns; /* last message, or first request */
-	struct map left;      /* devices left alone → until when, in s */
-	struct map deaths;    /* of workers, by device of the file that they read */
+	uint64_t progress_ns;   /* last message, or first request */
+	struct left_alone left; /* devices */
+	struct map deaths;      /* of workers, by device of the file that they read */
 	struct allowance waits;
 };
 
@@ -57,7 +58,7 @@ void far_files_free(struct far_files *f)
 			close(f->done.v[i].fd);
 	vec_done(&f->asked);
 	vec_done(&f->done);
-	map_done(&f->left);
+	left_alone_done(&f->left);
 	map_done(&f->deaths);
 	stream_close(&f->worker);
 	free(f);
@@ -70,16 +71,9 @@ static uint64_t device_key(const struct far_open_head *h)
 	return (uint64_t)h->maj << 32 | h->min;
 }
 
-static uint32_t in_s(uint64_t ns)
+static bool is_left_alone(struct far_files *f, const struct far_open_head *h)
 {
-	return ns / 1000000000;
-}
-
-static bool is_left_alone(const struct far_files *f, const struct far_open_head *h)
-{
-	const uint32_t *until_s = map_get(&f->left, device_key(h));
-
-	return until_s && in_s(clock_mono_ns()) < *until_s;
+	return left_alone_has(&f->left, device_key(h), clock_mono_ns(), false);
 }
 
 static bool has_worker(struct far_files *f)
@@ -182,7 +176,7 @@ static void begin_again(struct far_files *f, enum helper_end how)
 
 	helper_end(f->helper, HELPER_FAR, how, &f->worker);
 	if (f->asked.n && is_to_blame(f, device, how))
-		map_put(&f->left, device, in_s(clock_mono_ns() + FAR_LEFT_ALONE_NS));
+		left_alone_add(&f->left, device, clock_mono_ns(), FAR_LEFT_ALONE_NS);
 	for (size_t i = 0; i < f->asked.n;) {
 		if (is_left_alone(f, &f->asked.v[i].head) || !has_worker(f))
 			fail(f, i);

@@ -14,6 +14,7 @@
 #include "collect/proc/process_context.h"
 #include "collect/proc/process_memory.h"
 #include "collect/worker/helper.h"
+#include "collect/worker/left_alone.h"
 #include "gpu/device/agent_name.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ enum {
 	WORKS_SAVED_NS = 1000000000,
 	QUICK_NS = 1000000, /* a response within this time is not charged */
 	SMALL_NS = 300000,  /* … to the user of the process */
-	MAX_LEFT = 4096,    /* processes left alone; then all are forgotten */
+	MAX_USERS = 4096,   /* users with a share; then all are forgotten */
 };
 
 #define QUEUES_SAVED_NS 5000000000ll
@@ -44,7 +45,7 @@ struct proc_reader {
 	uint32_t asked_pid, asked_kind;
 	uint64_t asked_ns; /* when it was sent; 0: it was served */
 	uint64_t cpu_ns;
-	struct map left_pids, left_users; /* → until when, in s */
+	struct left_alone pids, owners;
 	struct allowance waits, works, queues;
 	struct map users; /* → index of shares */
 	VEC(struct allowance) shares;
@@ -99,19 +100,14 @@ void proc_reader_free(struct proc_reader *r)
 	forget_late(r);
 	buf_done(&r->data);
 	stream_close(&r->worker);
-	map_done(&r->left_pids);
-	map_done(&r->left_users);
+	left_alone_done(&r->pids);
+	left_alone_done(&r->owners);
 	map_done(&r->users);
 	vec_done(&r->shares);
 	free(r);
 }
 
 /* --- processes that are left alone ------------------------------------------------------------ */
-
-static uint32_t in_s(uint64_t ns)
-{
-	return ns / 1000000000;
-}
 
 static bool has_stuck(const struct proc_reader *r)
 {
@@ -121,21 +117,18 @@ static bool has_stuck(const struct proc_reader *r)
 	return s.stuck[HELPER_READ] > 0;
 }
 
-static bool is_in(const struct proc_reader *r, const struct map *left, uint32_t key)
+static bool is_left_alone(struct proc_reader *r, uint32_t pid)
 {
-	const uint32_t *until_s = map_get(left, key);
-
-	return until_s && (in_s(clock_mono_ns()) < *until_s || has_stuck(r));
-}
-
-static bool is_left_alone(const struct proc_reader *r, uint32_t pid)
-{
+	uint64_t now_ns;
 	uint32_t user;
 
-	if (!r->left_pids.n)
+	if (!r->pids.until_s.n && !r->owners.until_s.n)
 		return false;
-	return is_in(r, &r->left_pids, pid) ||
-	       (r->left_users.n && proc_owner(pid, &user) == 0 && is_in(r, &r->left_users, user));
+	now_ns = clock_mono_ns();
+	bool is_stuck = has_stuck(r);
+	return left_alone_has(&r->pids, pid, now_ns, is_stuck) ||
+	       (r->owners.until_s.n && proc_owner(pid, &user) == 0 &&
+		left_alone_has(&r->owners, user, now_ns, is_stuck));
 }
 
 static void leave_alone(struct proc_reader *r, uint32_t pid)
@@ -143,13 +136,9 @@ static void leave_alone(struct proc_reader *r, uint32_t pid)
 	uint64_t now_ns = clock_mono_ns();
 	uint32_t user;
 
-	if (r->left_pids.n >= MAX_LEFT)
-		map_clear(&r->left_pids);
-	if (r->left_users.n >= MAX_LEFT)
-		map_clear(&r->left_users);
-	map_put(&r->left_pids, pid, in_s(now_ns + PROC_READER_LEFT_ALONE_NS));
+	left_alone_add(&r->pids, pid, now_ns, PROC_READER_LEFT_ALONE_NS);
 	if (proc_owner(pid, &user) == 0 && user)
-		map_put(&r->left_users, user, in_s(now_ns + PROC_READER_USER_ALONE_NS) + 1);
+		left_alone_add(&r->owners, user, now_ns, PROC_READER_USER_ALONE_NS);
 }
 
 /* --- shares of users -------------------------------------------------------------------------- */
@@ -162,7 +151,7 @@ static struct allowance *share_of(struct proc_reader *r, uint32_t user)
 
 	if (at)
 		return &r->shares.v[*at];
-	if (r->shares.n >= MAX_LEFT) {
+	if (r->shares.n >= MAX_USERS) {
 		map_clear(&r->users);
 		r->shares.n = 0;
 	}

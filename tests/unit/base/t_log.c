@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -233,5 +234,100 @@ START_TEST(signals_do_not_empty_full_pipes)
 }
 END_TEST
 
+/* The text that is in the pipe. */
+static const char *heard(int fd, char *text, size_t size)
+{
+	ssize_t n = read(fd, text, size - 1);
+
+	ck_assert_int_gt(n, 0);
+	text[n] = '\0';
+	return text;
+}
+
+static void end_well(pid_t pid)
+{
+	int status = -1;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+
+START_TEST(a_fork_does_not_report_earlier_drops)
+{
+	int saved = dup(STDERR_FILENO), ends[2];
+	char text[512];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	size_t n = fill(ends[1]);
+	dup2(ends[1], STDERR_FILENO);
+	log_set_wait_ms(1);
+	for (int i = 0; i < 3; i++)
+		log_info("lost");
+	drain(ends[0], n);
+	pid_t pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		log_info("child");
+		_exit(0);
+	}
+	end_well(pid);
+	ck_assert_str_eq(heard(ends[0], text, sizeof text), "cresset: child\n");
+	log_info("parent");
+	dup2(saved, STDERR_FILENO);
+	log_set_wait_ms(-1);
+	ck_assert_str_eq(heard(ends[0], text, sizeof text),
+			 "cresset: warning: 3 messages were dropped: standard error was full\n"
+			 "cresset: parent\n");
+	close(ends[0]);
+	close(ends[1]);
+	close(saved);
+}
+END_TEST
+
+/* Waits until a process sleeps, for 60 s. */
+static void until_sleeping(pid_t pid)
+{
+	char path[32], text[512];
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	for (int i = 0; i < 60000; i++) {
+		fs_read_line(path, text, sizeof text);
+		const char *end = strrchr(text, ')');
+		if (end && end[1] == ' ' && end[2] == 'S')
+			return;
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+	}
+}
+
+/* Another process with the same pipe may have set this. */
+START_TEST(full_pipes_that_do_not_block_are_waited_for)
+{
+	int saved = dup(STDERR_FILENO), ends[2];
+	char text[512];
+	pid_t parent = getpid();
+
+	ck_assert_int_eq(pipe(ends), 0);
+	size_t n = fill(ends[1]);
+	dup2(ends[1], STDERR_FILENO);
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	pid_t pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		until_sleeping(parent);
+		drain(ends[0], n);
+		_exit(0);
+	}
+	log_info("all of it");
+	dup2(saved, STDERR_FILENO);
+	end_well(pid);
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	ck_assert_str_eq(heard(ends[0], text, sizeof text), "cresset: all of it\n");
+	close(ends[0]);
+	close(ends[1]);
+	close(saved);
+}
+END_TEST
+
 UNIT_MAIN("log", words_of_an_error, long_errors_are_cut_at_a_character, errors_and_hints, levels,
-	  megabytes_are_cut, clocks, full_pipes_delay_no_process, signals_do_not_empty_full_pipes)
+	  megabytes_are_cut, clocks, full_pipes_delay_no_process, signals_do_not_empty_full_pipes,
+	  a_fork_does_not_report_earlier_drops, full_pipes_that_do_not_block_are_waited_for)
