@@ -25,7 +25,7 @@ row "a recorded launch costs, against one alone ($alone ns), at as many stacks a
 row "… and without a stack" "-" "$(calc "$bare - $alone") ns" -
 attach=$(awk '{ print $2 / $1 }' "$tmp/times" | median) detach=$(awk '{ print $3 / $1 }' "$tmp/times" | median)
 row "probes of a library are attached, programs loaded with the first" "≤ 200 ms" "$attach ms" "$(met "$attach <= 200")"
-row "probes of a library are taken away" "≤ 1000 ms" "$detach ms" "$(met "$detach <= 1000")"
+row "probes of a library are removed" "≤ 1000 ms" "$detach ms" "$(met "$detach <= 1000")"
 
 chmod 755 "$tmp" # the store process is not root
 start "$cresset" up --data "$tmp/data" --listen none --memory 32M 2>"$tmp/log"

@@ -109,7 +109,7 @@ for ((i = 0; i < pairs; i++)); do
 	[ -z "$perfable" ] || pair "$tmp/perf" without with_perf
 done
 read -r median low high <<<"$(loss "$tmp/cresset")"
-row "CPU time that a Python program takes more while the machine is recorded at 99 Hz (median of $pairs pairs, 95 % interval)" "≤ 1 %" \
+row "additional CPU time of a Python program while the machine is recorded at 99 Hz (median of $pairs pairs, 95 % interval)" "≤ 1 %" \
 	"$median % ($low to $high)" "$(met "$median <= 1")"
 if [ -n "$perfable" ]; then
 	read -r median low high <<<"$(loss "$tmp/perf")"

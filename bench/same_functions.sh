@@ -8,7 +8,7 @@ pair() {
 	local both found wrong share counts='' shares='' good=1
 	for share in 1 0.3; do
 		read -r both found wrong < <(python3 bench/same_functions.py "$cresset" "$2" "$3" "$tmp" $share)
-		counts+="${counts:+; share $share }$both" shares+="${shares:+; }$found %, $wrong % wrong"
+		counts+="${counts:+; with a share of $share: }$both" shares+="${shares:+; }$found %, $wrong % wrong"
 		[ "$(met "0$found >= 98 && 0$wrong <= 0.5")" = yes ] || good=0
 	done
 	row "functions found again: $1 ($counts in both)" "≥ 98 %, ≤ 0.5 % wrong" "$shares" "$(met $good)"

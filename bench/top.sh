@@ -63,5 +63,5 @@ row "\`cresset top\`, a picture a second, beyond \`record\` of the same in turn"
 "$cresset" record -a -q -d 10 -e cpu,off-cpu --wakers -o "$tmp/ten.cresset"
 read -r median least <<<"$("$BUILD/bench/top_picture" "$tmp/ten.cresset")"
 samples=$("$cresset" top "$tmp/ten.cresset" --json -n 1 | jq .samples)
-row "… one picture by itself: 10 s of the machine ($samples samples and waits) read and drawn" "≤ 5 ms" \
+row "… one redraw: 10 s of a machine, $samples samples and waits" "≤ 5 ms" \
 	"$median ms (least $least ms)" "$(met "$least <= 5")"

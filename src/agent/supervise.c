@@ -94,6 +94,8 @@ static _Noreturn void be(struct supervisor *s, struct part *p, int control, int 
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	prctl(PR_SET_NAME, p->comm, 0, 0, 0);
 	close(s->signals);
+	if (p == &s->parts[COLLECTOR] && s->opts->server.socket)
+		close(s->opts->server.socket);
 	for (int i = 0; i < PARTS; i++) {
 		if (s->parts[i].control >= 0)
 			close(s->parts[i].control);
@@ -117,6 +119,7 @@ static int start(struct supervisor *s, struct part *p)
 		return rc;
 	}
 	pid_t pid = fork();
+	rc = pid < 0 ? -errno : 0;
 	if (pid == 0) {
 		close(ends[0]);
 		close(life[1]);
@@ -127,7 +130,7 @@ static int start(struct supervisor *s, struct part *p)
 	if (pid < 0) {
 		close(ends[0]);
 		close(life[1]);
-		return -EAGAIN;
+		return rc;
 	}
 	p->pid = pid;
 	p->control = ends[0];
@@ -159,6 +162,13 @@ static void join(struct supervisor *s)
 
 static void look_at_token(struct supervisor *s, bool at_once);
 
+static void cannot_start(struct part *p, int rc, uint64_t now_ns)
+{
+	log_warn("cannot start the %s: %s; it is tried again in %llu s", p->name, strerror(-rc),
+		 BACKOFF_MAX_NS / SECOND_NS);
+	p->again_ns = now_ns + BACKOFF_MAX_NS;
+}
+
 static void start_due(struct supervisor *s)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -168,8 +178,9 @@ static void start_due(struct supervisor *s)
 
 		if (p->pid || now_ns < p->again_ns)
 			continue;
-		if (start(s, p))
-			p->again_ns = now_ns + BACKOFF_MAX_NS;
+		int rc = start(s, p);
+		if (rc)
+			cannot_start(p, rc, now_ns);
 		else if (i == KEEPER)
 			look_at_token(s, true);
 	}

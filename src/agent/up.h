@@ -45,6 +45,10 @@ struct up_server {
 	void (*stop)(void *ctx);
 	void *ctx;
 	const char *read_dir; /* directory whose files it reads; NULL: none */
+	/* The listening socket, which start finds in ctx; the caller's. The supervisor has it all
+	 * the time, so that the port stays taken while the store process restarts; the collector
+	 * does not have it. 0: none */
+	int socket;
 };
 
 /* The destination of `cresset agent`, in place of a store. */

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -29,26 +31,86 @@ enum { WINDOWS = 8, READ_MS = 5, FEW_PAGES = 256, THREADS = 256 };
 
 /* --- the lock, for reading -------------------------------------------------------------------- */
 
-static void be_reader(const struct attach_quiet *q, int fd)
-{
-	uint64_t word;
-	struct iovec to = { &word, sizeof word };
-	struct iovec from = { (void *)(uintptr_t)q->addr, sizeof word };
+/* The memory that the reader uses. It shares the caller's memory, as copying that costs more than
+ * all looks together. So it calls nothing of the C library: that could change errno, or take a
+ * lock, of the thread that started it. */
+struct attach_reader {
+	long pid;
+	int fd;
 	char c;
+	uint64_t word;
+	struct iovec to, from;
+	uint8_t stack[8192] __attribute__((aligned(16)));
+};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+#ifdef __x86_64__
+
+static long call(long nr, long a, long b, long c, long d, long e)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = 0;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static int be_reader(void *ctx)
+{
+	struct attach_reader *r = ctx;
+
+	call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* If it cannot end, nothing of the caller's stays open. */
-	if (fd > 3)
-		syscall(SYS_close_range, 3, fd - 1, 0);
-	syscall(SYS_close_range, fd + 1, ~0u, 0);
-	while (read(fd, &c, 1) == 1) {
-		process_vm_readv((pid_t)q->pid, &to, 1, &from, 1, 0);
-		if (send(fd, &c, 1, MSG_NOSIGNAL) != 1)
+	if (r->fd > 3)
+		call(SYS_close_range, 3, r->fd - 1, 0, 0, 0);
+	call(SYS_close_range, r->fd + 1, ~0u, 0, 0, 0);
+	while (call(SYS_read, r->fd, (long)&r->c, 1, 0, 0) == 1) {
+		call(SYS_process_vm_readv, r->pid, (long)&r->to, 1, (long)&r->from, 1);
+		if (call(SYS_sendto, r->fd, (long)&r->c, 1, MSG_NOSIGNAL, 0) != 1)
 			break;
 	}
 	for (;;)
-		syscall(SYS_exit_group, 0); /* ends only this process */
+		call(SYS_exit_group, 0, 0, 0, 0, 0); /* ends only this process */
+	return 0;
 }
+
+/* Without signals: a handler would run for both processes. */
+static int start_reader(struct attach_quiet *q, int fd)
+{
+	struct attach_reader *r = mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	sigset_t all, before;
+
+	if (r == MAP_FAILED)
+		return -errno;
+	r->pid = q->pid;
+	r->fd = fd;
+	r->to = (struct iovec){ &r->word, sizeof r->word };
+	r->from = (struct iovec){ (void *)(uintptr_t)q->addr, sizeof r->word };
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	q->reader = clone(be_reader, r->stack + sizeof r->stack, CLONE_VM | SIGCHLD, r);
+	int rc = q->reader < 0 ? -errno : 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	q->memory = r;
+	if (rc)
+		munmap(r, sizeof *r);
+	return rc;
+}
+
+#else
+
+static int start_reader(struct attach_quiet *q, int fd)
+{
+	(void)q, (void)fd;
+	return -ENOSYS;
+}
+
+#endif
 
 int attach_quiet_open(struct attach_quiet *q, uint32_t pid, uint64_t addr)
 {
@@ -57,12 +119,7 @@ int attach_quiet_open(struct attach_quiet *q, uint32_t pid, uint64_t addr)
 	*q = (struct attach_quiet){ .pid = pid, .addr = addr, .fd = -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	q->reader = fork();
-	if (q->reader == 0) {
-		close(ends[0]);
-		be_reader(q, ends[1]);
-	}
-	int rc = q->reader < 0 ? -errno : 0;
+	int rc = start_reader(q, ends[1]);
 	close(ends[1]);
 	if (rc == 0)
 		q->fd = ends[0];
@@ -71,13 +128,15 @@ int attach_quiet_open(struct attach_quiet *q, uint32_t pid, uint64_t addr)
 	return rc;
 }
 
+/* The memory of a reader that has not ended stays: the kernel may still write to it. */
 void attach_quiet_close(struct attach_quiet *q)
 {
 	if (q->fd < 0)
 		return;
 	close(q->fd);
 	kill(q->reader, SIGKILL);
-	waitpid(q->reader, NULL, q->is_asked ? WNOHANG : 0);
+	if (waitpid(q->reader, NULL, q->is_asked ? WNOHANG : 0) == q->reader)
+		munmap(q->memory, sizeof *q->memory);
 	q->fd = -1;
 }
 
@@ -143,18 +202,36 @@ static char state_of(uint32_t pid, uint32_t tid)
 	return end && end[1] ? end[2] : '\0';
 }
 
-static void look_at(uint32_t pid, struct look *l)
+static uint64_t ran_ns_of(uint32_t pid, uint32_t tid)
+{
+	char text[128];
+
+	read_of_thread(pid, tid, "schedstat", text, sizeof text);
+	return strtoull(text, NULL, 10);
+}
+
+/* Before the window: the time each thread has run. */
+static void look_before(uint32_t pid, struct look *l)
 {
 	uint32_t tids[THREADS];
-	char text[128];
+
+	l->n = attach_threads(pid, tids, THREADS);
+	for (size_t i = 0; i < l->n; i++)
+		l->v[i] = (struct watched_thread){ .tid = tids[i],
+						   .ran_ns = ran_ns_of(pid, tids[i]) };
+}
+
+/* After it: the state, and the time of threads that are ready to run. */
+static void look_after(uint32_t pid, struct look *l)
+{
+	uint32_t tids[THREADS];
 
 	l->n = attach_threads(pid, tids, THREADS);
 	for (size_t i = 0; i < l->n; i++) {
 		struct watched_thread *t = &l->v[i];
-		t->tid = tids[i];
-		t->state = state_of(pid, tids[i]);
-		read_of_thread(pid, tids[i], "schedstat", text, sizeof text);
-		t->ran_ns = strtoull(text, NULL, 10);
+		*t = (struct watched_thread){ .tid = tids[i], .state = state_of(pid, tids[i]) };
+		if (t->state == 'R')
+			t->ran_ns = ran_ns_of(pid, t->tid);
 	}
 }
 
@@ -218,7 +295,7 @@ static enum window watch(struct attach_quiet *q, const struct look *before)
 	struct look now;
 
 	nanosleep(&nap, NULL);
-	look_at(q->pid, &now);
+	look_after(q->pid, &now);
 	return judge(q, before, &now);
 }
 
@@ -229,7 +306,7 @@ bool attach_quiet_look(struct attach_quiet *q)
 	struct look before;
 
 	q->resident_pages = resident_of(q->pid);
-	look_at(q->pid, &before);
+	look_before(q->pid, &before);
 	for (int i = 0; i < WINDOWS && w == WINDOW_UNKNOWN; i++)
 		w = watch(q, &before);
 	uint64_t now_ns = clock_mono_ns();

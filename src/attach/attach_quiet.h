@@ -4,7 +4,8 @@
  * cannot be released before it has it. Another thread holds the lock for as long as it makes or
  * frees pages (MAP_POPULATE, munmap): seconds, for some GB. So before any thread is stopped
  *
- *     one word is read      by a child, as a read that waits for the lock cannot be interrupted
+ *     one word is read      by a child that shares our memory, as a read that waits for the lock
+ *                           cannot be interrupted
  *     memory is watched     pages that are made and freed change the resident size
  *     threads are watched   one that is ready to run, but does not, may hold the lock; one may wait
  *                           for it, or be in a call like mmap
@@ -24,8 +25,9 @@ struct attach_quiet {
 	uint64_t busy_ns;        /* the last activity; 0: none */
 	uint32_t busy;           /* windows with activity */
 	pid_t reader;
-	int fd;        /* of the reader; -1: none */
-	bool is_asked; /* it has not responded yet */
+	struct attach_reader *memory; /* of the reader */
+	int fd;                       /* of the reader; -1: none */
+	bool is_asked;                /* it has not responded yet */
 };
 
 /* Returns 0, or -errno: no reader can be started. */

@@ -570,36 +570,48 @@ static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
 
 #endif
 
-/* A file of the process that opens only for users with rights over it: so no other user can hold
- * its lock. To open the first one waits for nothing. A user with the right to trace, but not to
- * read others' files, opens the second. */
-static int open_own_file(uint32_t pid)
+/* Two files of the process that open only for users with rights over it: so no other user can hold
+ * their locks. To open the first one waits for nothing, but a user with the right to trace may lack
+ * the one to read others' files. All open the second. */
+struct attach_lock {
+	int early; /* the first file; below 0: not open */
+	int fd;    /* the second one, or -errno */
+};
+
+/* Returns the descriptor, or -errno; -EWOULDBLOCK: another process has the lock. */
+static int lock_file(uint32_t pid, const char *name)
 {
-	static const char *const names[] = { "personality", "maps" };
-	int fd = -1;
+	char path[48];
 
-	for (size_t i = 0; i < sizeof names / sizeof *names && fd < 0; i++) {
-		char path[48];
-
-		snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, names[i]);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 && errno != EACCES)
-			break;
-	}
-	return fd < 0 ? -errno : fd;
-}
-
-/* Prevents two processes from loading it at one time. The last process with the descriptor releases
- * the lock. Returns -EWOULDBLOCK: another process has it. */
-static int lock(uint32_t pid)
-{
-	int fd = open_own_file(pid);
-
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return fd;
 	int rc = -errno;
 	close(fd);
 	return rc;
+}
+
+static void unlock(struct attach_lock *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	if (l->early >= 0)
+		close(l->early);
+}
+
+/* Prevents two processes from loading it at one time. The last process with the second descriptor
+ * releases that lock. Returns -EWOULDBLOCK: another process has one of them. */
+static int lock(uint32_t pid, struct attach_lock *l)
+{
+	*l = (struct attach_lock){ lock_file(pid, "personality"), -EWOULDBLOCK };
+	if (l->early != -EWOULDBLOCK)
+		l->fd = lock_file(pid, "maps");
+	if (l->fd == -EWOULDBLOCK)
+		unlock(l);
+	return l->fd == -EWOULDBLOCK ? -EWOULDBLOCK : 0;
 }
 
 static int attach_locked(uint32_t pid, const struct gpu_attach_opts *opts, int held,
@@ -623,11 +635,10 @@ int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_atta
 
 	if (rc < 0)
 		return rc;
-	int held = lock(pid);
-	rc = held == -EWOULDBLOCK
-		     ? err_set(err, EBUSY, "another process is attaching to process %" PRIu32, pid)
-		     : attach_locked(pid, opts, held, out, err);
-	if (held >= 0)
-		close(held);
+	struct attach_lock held;
+	if (lock(pid, &held))
+		return err_set(err, EBUSY, "another process is attaching to process %" PRIu32, pid);
+	rc = attach_locked(pid, opts, held.fd, out, err);
+	unlock(&held);
 	return rc;
 }

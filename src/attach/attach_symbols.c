@@ -161,8 +161,10 @@ static void take_ranges(const struct opened *o, const struct elf_layout *layout,
 
 	if ((elf_table_of_section(&o->elf, SHT_DYNSYM, &table) ||
 	     elf_table_of_dynamic(&o->elf, layout, &table)) &&
-	    elf_symbols_add_table(&all, &o->elf, &table, layout, NULL) > 0)
+	    elf_symbols_add_table(&all, &o->elf, &table, layout, NULL) > 0) {
+		elf_symbols_hold_names(&all);
 		elf_symbols_finish(&all, layout);
+	}
 	for (size_t i = 0; i < all.v.n; i++)
 		if (elf_symbols_name(&all, all.v.v[i].name, name, sizeof name))
 			take_range(o, &all.v.v[i], name, s);
@@ -178,21 +180,29 @@ struct code_search {
 struct code_wanted {
 	const uint8_t *bytes;
 	size_t len;
-	void (*take)(struct code_search *c, uint64_t addr);
+	/* Returns whether more of them are wanted. addr 0: takes none. */
+	bool (*take)(struct code_search *c, uint64_t addr);
 };
 
-static void take_restorer(struct code_search *c, uint64_t addr)
+static bool take_restorer(struct code_search *c, uint64_t addr)
 {
-	add_range(c->out, addr, addr + 1, ATTACH_NO_WORD);
+	if (addr)
+		add_range(c->out, addr, addr + 1, ATTACH_NO_WORD);
+	return true;
 }
-static void take_system_call(struct code_search *c, uint64_t addr)
+
+static bool take_first(uint64_t *to, uint64_t addr)
 {
-	c->out->shelter.system_call =
-		c->out->shelter.system_call ? c->out->shelter.system_call : addr;
+	*to = *to ? *to : addr;
+	return !*to;
 }
-static void take_loop(struct code_search *c, uint64_t addr)
+static bool take_system_call(struct code_search *c, uint64_t addr)
 {
-	c->out->shelter.loop = c->out->shelter.loop ? c->out->shelter.loop : addr;
+	return take_first(&c->out->shelter.system_call, addr);
+}
+static bool take_loop(struct code_search *c, uint64_t addr)
+{
+	return take_first(&c->out->shelter.loop, addr);
 }
 
 static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
@@ -209,11 +219,12 @@ static void look_for_code(struct code_search *c, uint64_t addr, const uint8_t *p
 {
 	for (size_t i = 0; i < sizeof code_wanted / sizeof *code_wanted; i++) {
 		const struct code_wanted *w = &code_wanted[i];
+		bool is_wanted = w->take(c, 0);
 		const uint8_t *p = piece;
-		for (; (p = memmem(p, piece + n - p, w->bytes, w->len)); p++)
+		for (; is_wanted && (p = memmem(p, piece + n - p, w->bytes, w->len)); p++)
 			if (addr + (p - piece) >= c->within.start &&
 			    addr + (p - piece) + w->len <= c->within.end)
-				w->take(c, addr + (p - piece));
+				is_wanted = w->take(c, addr + (p - piece));
 	}
 }
 

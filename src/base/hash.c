@@ -181,3 +181,87 @@ void map_done(struct map *m)
 	free(m->slots);
 	*m = (struct map){ 0 };
 }
+
+/* --- indexes of ids --------------------------------------------------------------------------- */
+
+static uint32_t id_tag(uint64_t hash)
+{
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+static uint32_t id_next(const struct id_index *x, uint32_t i)
+{
+	return (i + 1) & (x->cap - 1);
+}
+
+static void id_fill(struct id_index *x, struct id_slot slot)
+{
+	uint32_t i = slot.tag & (x->cap - 1);
+	while (x->slots[i].id1)
+		i = id_next(x, i);
+	x->slots[i] = slot;
+}
+
+static void id_grow(struct id_index *x)
+{
+	struct id_index old = *x;
+	if (map_has_room(x->cap, (uint64_t)x->n + 1))
+		return;
+	assert(x->cap < MAP_MAX_SLOTS);
+	x->cap = x->cap ? 2 * x->cap : MAP_FIRST_SLOTS;
+	x->slots = xreallocarray(NULL, x->cap, sizeof *x->slots);
+	memset(x->slots, 0, x->cap * sizeof *x->slots); /* as in map_reserve */
+	for (uint32_t i = 0; i < old.cap; i++)
+		if (old.slots[i].id1)
+			id_fill(x, old.slots[i]);
+	free(old.slots);
+}
+
+uint32_t id_intern(struct id_index *x, uint64_t hash, uint32_t fresh,
+		   bool (*same)(const void *ctx, uint32_t id), const void *ctx)
+{
+	id_grow(x);
+	uint32_t tag = id_tag(hash), i = tag & (x->cap - 1);
+	for (; x->slots[i].id1; i = id_next(x, i))
+		if (x->slots[i].tag == tag && same(ctx, x->slots[i].id1 - 1))
+			return x->slots[i].id1 - 1;
+	assert(fresh < UINT32_MAX);
+	x->slots[i] = (struct id_slot){ tag, fresh + 1 };
+	x->n++;
+	return fresh;
+}
+
+bool id_lookup(const struct id_index *x, uint64_t hash, bool (*same)(const void *ctx, uint32_t id),
+	       const void *ctx, uint32_t *id)
+{
+	uint32_t tag = id_tag(hash), i = x->n ? tag & (x->cap - 1) : 0;
+	for (; x->n && x->slots[i].id1; i = id_next(x, i))
+		if (x->slots[i].tag == tag && same(ctx, x->slots[i].id1 - 1)) {
+			*id = x->slots[i].id1 - 1;
+			return true;
+		}
+	return false;
+}
+
+static bool id_any(const void *ctx, uint32_t id)
+{
+	(void)ctx, (void)id;
+	return true;
+}
+
+bool id_likely(const struct id_index *x, uint64_t hash, uint32_t *id)
+{
+	return id_lookup(x, hash, id_any, NULL, id);
+}
+
+void id_prefetch(const struct id_index *x, uint64_t hash)
+{
+	if (x->n)
+		__builtin_prefetch(&x->slots[id_tag(hash) & (x->cap - 1)]);
+}
+
+void id_index_done(struct id_index *x)
+{
+	free(x->slots);
+	*x = (struct id_index){ 0 };
+}

@@ -66,6 +66,35 @@ void map_done(struct map *m);
 	for (struct map_slot *s = (m)->slots; s && s < (m)->slots + (m)->cap; s++) \
 		if (s->used)
 
+/* An interning map for tables that can compare their entries: it stores 32 bits of each hash, half
+ * the memory of a struct map. Ids are below UINT32_MAX. A zeroed index is empty and valid. */
+struct id_slot {
+	uint32_t tag, id1; /* the id + 1; 0: free */
+};
+struct id_index {
+	struct id_slot *slots;
+	uint32_t n, cap;
+};
+
+/* As map_intern and map_lookup, with a hash of the entry; same is called for entries that may be
+ * equal. */
+uint32_t id_intern(struct id_index *x, uint64_t hash, uint32_t fresh,
+		   bool (*same)(const void *ctx, uint32_t id), const void *ctx);
+bool id_lookup(const struct id_index *x, uint64_t hash, bool (*same)(const void *ctx, uint32_t id),
+	       const void *ctx, uint32_t *id);
+
+/* Prefetches the slot of hash; returns whether an entry is likely to be equal, for the caller to
+ * prefetch it. */
+void id_prefetch(const struct id_index *x, uint64_t hash);
+bool id_likely(const struct id_index *x, uint64_t hash, uint32_t *id);
+
+static inline uint64_t id_index_bytes(const struct id_index *x)
+{
+	return (uint64_t)x->cap * sizeof *x->slots;
+}
+
+void id_index_done(struct id_index *x);
+
 /* SHA-256 (FIPS 180-4): of a whole input, or of one in pieces: sha256_init, any number of
  * sha256_add, sha256_end. Plain C, for programs and pages, not for gigabytes. */
 enum { SHA256_BYTES = 32, SHA256_BLOCK = 64 };

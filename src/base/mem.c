@@ -3,9 +3,11 @@
 
 #include <malloc.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* The only place where library code ends the program: there is no memory left for a better
@@ -82,4 +84,12 @@ void mem_give_back(size_t large_bytes)
 void mem_trim(void)
 {
 	malloc_trim(0);
+}
+
+void mem_discard(void *p, size_t size)
+{
+	uintptr_t page = sysconf(_SC_PAGESIZE), mask = ~(page - 1);
+	uintptr_t from = ((uintptr_t)p + page - 1) & mask, to = ((uintptr_t)p + size) & mask;
+	if (to > from)
+		madvise((void *)from, to - from, MADV_DONTNEED);
 }

@@ -39,8 +39,8 @@ enum walk_end {
 	WALK_32BIT = 5,      /* a 32-bit process */
 	WALK_RULE = 6, /* a rule that cannot be applied, or needs a register whose value is lost */
 	WALK_ASTRAY = 7, /* a rule led to something that is no frame */
-	/* no mapping or table is loaded for this code yet, and a copy of the stack could not be
-	 * sent */
+	/* no mapping or table is loaded for this code yet: a copy of the stack is sent; in user
+	 * space, the table was too late */
 	WALK_NOT_LOADED = 8,
 	WALK_CUT = 9, /* more stack than was sent along, or frames of another call */
 	WALK_KERNEL =
@@ -52,6 +52,14 @@ enum walk_end {
 	WALK_NO_ROOM =
 		14, /* walked by frame pointers only: no room for the mappings of the process */
 	WALK_EXIT = 15,
+	/* as WALK_NOT_LOADED: the ring was too full for the copy; or copies had taken their share
+	 * of the CPU */
+	WALK_NO_COPY_ROOM = 16,
+	WALK_NO_COPY_TIME = 17,
+	/* user space only: the code is in no known mapping; or in a file that cannot be read, so it
+	 * has no table, and it has no frame pointer */
+	WALK_NO_MAPPING = 18,
+	WALK_NO_FILE = 19,
 	WALK_ENDS
 };
 

@@ -75,6 +75,7 @@ struct scratch {
 	__u64 walk_until_ns;
 	__u32 index; /* of this scratch */
 	__u32 raw_bytes, raw_tgid;
+	__u32 no_copy; /* why the last copy was not sent: WALK_NO_COPY_… */
 	/* For waits. */
 	struct wait_info wait;
 	struct quanta quanta;

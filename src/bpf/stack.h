@@ -448,20 +448,23 @@ enum { RAW_SMALL = 2 << 10, RAW_MIDDLE = 8 << 10, RAW_LARGE = 16 << 10 };
  * them than this. */
 enum { RAW_ABOVE = 256 };
 
+static __always_inline int raw_refused(struct scratch *s, const enum counter why, __u32 end)
+{
+	count(why);
+	s->no_copy = end;
+	return 0;
+}
+
 static __always_inline int raw_allowed(struct scratch *s, __u64 now_ns, const enum sender from)
 {
 	if (now_ns - s->raw_since_ns > 1000000000) {
 		s->raw_since_ns = now_ns;
 		s->raw_spent_ns = 0;
 	}
-	if (bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) >= wake_bytes_of(from)) {
-		count(COUNT_RAW_NO_ROOM);
-		return 0;
-	}
-	if (s->raw_spent_ns > RAW_SPEND_NS) {
-		count(COUNT_RAW_NO_TIME);
-		return 0;
-	}
+	if (bpf_ringbuf_query(ring_of(from), BPF_RB_AVAIL_DATA) >= wake_bytes_of(from))
+		return raw_refused(s, COUNT_RAW_NO_ROOM, WALK_NO_COPY_ROOM);
+	if (s->raw_spent_ns > RAW_SPEND_NS)
+		return raw_refused(s, COUNT_RAW_NO_TIME, WALK_NO_COPY_TIME);
 	return 1;
 }
 
@@ -591,7 +594,7 @@ static __always_inline int send_with_stack(struct scratch *s, const enum sender 
 		return 0;
 	is_sent = send_fitting(s, from);
 	if (!is_sent)
-		count(COUNT_RAW_NO_ROOM);
+		raw_refused(s, COUNT_RAW_NO_ROOM, WALK_NO_COPY_ROOM);
 	s->raw_spent_ns += bpf_ktime_get_ns() - begun_ns;
 	return is_sent;
 }
@@ -646,7 +649,7 @@ static __always_inline int sample_raw(struct scratch *s, const enum sender from)
 	s->head.flags &= ~STACK_PYTHON_GROUPS;
 	s->head.n_user = n_user;
 	s->head.n_python = n_python;
-	s->head.walk_end = WALK_NOT_LOADED;
+	s->head.walk_end = s->no_copy;
 	s->user_hash = user_hash;
 	return 0;
 }

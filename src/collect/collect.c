@@ -31,6 +31,7 @@ enum {
 	 * so that few samples are of unknown code. */
 	SIDE_PAUSES_PER_PERIOD = 16,
 	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
+	ANNOUNCE_NS = 20000000,     /* of processes, before sampling starts */
 };
 
 /* In always-on recordings the side band may use 1/300 of one CPU on average on machines of up to
@@ -261,12 +262,15 @@ uint32_t collect_events(const struct collector *c)
 /* Sampling starts without waiting for the snapshot, which takes long on a busy machine; samples are
  * pending until it is there. The rings are read at the same time: they have space for few copies of
  * stacks, and once a process is announced, its samples need none. Running interpreters are
- * announced before, so that their first samples have their frames. */
+ * announced before, so that their first samples have their frames. On a busy machine each waits for
+ * another process to read it: that takes a limited time. */
 int collect_start(struct collector *c, struct err *err)
 {
+	uint64_t until_ns = clock_mono_ns() + ANNOUNCE_NS;
+
 	if (c->opts.sampler.target == TARGET_ALL)
-		resolve_expect_interpreters(c->resolver);
-	resolve_send(c->resolver);
+		resolve_expect_interpreters(c->resolver, until_ns);
+	resolve_send(c->resolver, until_ns);
 	c->started_ns = clock_mono_ns();
 	int rc = sampler_start(c->sampler, err);
 	if (rc)
@@ -354,7 +358,7 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 		collector_read_programs(c, timeout_ms);
 		collector_charge_wake(c);
 	} else if (side && side_band_is_urgent(c->side)) {
-		collector_read_burst(c, timeout_ms);
+		collector_read_side(c);
 		collector_charge_wake(c);
 	} else if (clock_mono_ns() >= collector_look_due_ns(c)) {
 		collector_look(c);

@@ -88,11 +88,24 @@ static void on_stack(void *ctx, const struct event_stack *st)
 static void on_side(void *ctx, const struct side_record *r)
 {
 	struct collector *c = ctx;
+	struct side_record seen = *r;
 
 	if (collect_gpu_seen(&c->gpu, r))
 		program_news_urgent(c->programs, r->pid);
-	resolve_seen(c->resolver, r);
-	order_add_side(&c->order, r);
+	resolve_seen(c->resolver, &seen);
+	order_add_side(&c->order, &seen);
+}
+
+/* Reads records, or drops them. */
+static void take_records(struct collector *c,
+			 void (*take)(struct side_band *sb,
+				      void (*fn)(void *ctx, const struct side_record *r),
+				      void *ctx))
+{
+	size_t first = c->order.sides.n;
+
+	take(c->side, on_side, c);
+	resolve_follow(c->resolver, c->order.sides.v + first, c->order.sides.n - first);
 }
 
 static void take_sample(void *ctx, const union order_event *ev, const struct event_raw *raw)
@@ -107,6 +120,14 @@ static void take_side(void *ctx, const struct side_record *r)
 	struct collector *c = ctx;
 
 	resolve_apply(c->resolver, r);
+	collect_gpu_applied(&c->gpu, r);
+}
+
+static void pass_side(void *ctx, const struct side_record *r)
+{
+	struct collector *c = ctx;
+
+	resolve_pass(c->resolver, r);
 	collect_gpu_applied(&c->gpu, r);
 }
 
@@ -156,10 +177,7 @@ static void read_side(struct collector *c)
 	else if (left_ns > SIDE_WAKE_NS)
 		set_quiet(c, false);
 	begin_side(c);
-	if (left_ns > 0)
-		side_band_drain(c->side, on_side, c);
-	else
-		side_band_skip(c->side, on_side, c);
+	take_records(c, left_ns > 0 ? side_band_drain : side_band_skip);
 	resolve_sync(c->resolver);
 	end_side(c);
 }
@@ -175,7 +193,7 @@ static void pause_ns(struct collector *c, int64_t ns)
 }
 
 /* Reports the mappings of a burst to the walker at one time. */
-void collector_read_burst(struct collector *c, int timeout_ms)
+static void read_burst(struct collector *c, int timeout_ms)
 {
 	int64_t ns = c->side_pause_ns;
 
@@ -183,17 +201,22 @@ void collector_read_burst(struct collector *c, int timeout_ms)
 		ns = timeout_ms * 1000000ll;
 	if (ns && clock_mono_ns() >= c->next_pause_ns) {
 		begin_side(c);
-		side_band_drain(c->side, on_side, c);
+		take_records(c, side_band_drain);
 		end_side(c);
 		pause_ns(c, ns);
 	}
 	read_side(c);
 }
 
+void collector_read_side(struct collector *c)
+{
+	read_side(c);
+}
+
 void collector_read_programs(struct collector *c, int timeout_ms)
 {
 	program_news_take(c->programs);
-	collector_read_burst(c, timeout_ms);
+	read_burst(c, timeout_ms);
 	program_news_learn(c->programs);
 	c->look_wait_ns = LOOK_FIRST_NS;
 	c->look_ns = clock_mono_ns() + c->look_wait_ns;
@@ -253,7 +276,7 @@ void collector_read_early(void *ctx)
 
 int collector_read(struct collector *c, bool everything, struct err *err)
 {
-	static const struct order_ops ops = { take_sample, take_side };
+	static const struct order_ops ops = { take_sample, take_side, pass_side };
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 
 	read_side(c);
@@ -261,7 +284,7 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 		collect_gpu_scanned(&c->gpu);
 	int rc = sampler_read(c->sampler, &reader, c);
 	if (everything) /* processes that mapped while the samples were read */
-		side_band_drain(c->side, on_side, c);
+		take_records(c, side_band_drain);
 	resolve_sync(c->resolver);
 	if (everything)
 		wait_for_tables(c);

@@ -46,11 +46,12 @@ struct collector {
 
 /* --- collect_read.c: what the kernel sends ---------------------------------------------------- */
 
-/* Reads mappings and what comes right after them; waits at most timeout_ms (negative: no limit). */
-void collector_read_burst(struct collector *c, int timeout_ms);
+/* Reads what processes do. */
+void collector_read_side(struct collector *c);
 
-/* The same where a program has begun that is not known, and later, in looks at growing distances,
- * what it maps while it starts. */
+/* The same where a program has begun that is not known, with what it maps right after that (waits
+ * at most timeout_ms, negative: no limit), and later, in looks at growing distances, what it maps
+ * while it starts. */
 void collector_read_programs(struct collector *c, int timeout_ms);
 uint64_t collector_look_due_ns(const struct collector *c); /* UINT64_MAX: never */
 void collector_look(struct collector *c);

@@ -32,7 +32,7 @@ void frame_table_done(struct frame_table *t)
 	vec_done(&t->mappings);
 	vec_done(&t->frames);
 	map_done(&t->mapping_index);
-	map_done(&t->frame_index);
+	id_index_done(&t->frame_index);
 }
 
 static bool mapping_has_build_id(const struct mapping *m)
@@ -112,7 +112,7 @@ static uint32_t frame_put(struct frame_table *t, const struct frame *normal, uin
 {
 	struct frame_key key = { t, *normal };
 	uint32_t fresh = t->frames.n;
-	uint32_t id = map_intern(&t->frame_index, hash, fresh, frame_same, &key);
+	uint32_t id = id_intern(&t->frame_index, hash, fresh, frame_same, &key);
 	if (id == fresh)
 		vec_push(&t->frames, key.f);
 	return id;
@@ -128,7 +128,7 @@ uint32_t frame_intern(struct frame_table *t, const struct frame *f)
 bool frame_find(const struct frame_table *t, const struct frame *f, uint32_t *id)
 {
 	struct frame_key key = { t, frame_normal(f) };
-	return map_lookup(&t->frame_index, frame_hash(&key.f), frame_same, &key, id);
+	return id_lookup(&t->frame_index, frame_hash(&key.f), frame_same, &key, id);
 }
 
 /* Each lookup has two cache misses: its slot and the frame in it. Prefetching overlaps them. */
@@ -143,12 +143,12 @@ void frame_intern_all(struct frame_table *t, const struct frame *frames, uint32_
 		       (frames[i].mapping == MAPPING_NONE || frames[i].mapping < t->mappings.n));
 		normal[i] = frame_normal(&frames[i]);
 		hashes[i] = frame_hash(&normal[i]);
-		map_prefetch(&t->frame_index, hashes[i]);
+		id_prefetch(&t->frame_index, hashes[i]);
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const uint32_t *id = map_get(&t->frame_index, hashes[i]);
-		if (id)
-			__builtin_prefetch(&t->frames.v[*id]);
+		uint32_t id;
+		if (id_likely(&t->frame_index, hashes[i], &id))
+			__builtin_prefetch(&t->frames.v[id]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		ids[i] = frame_put(t, &normal[i], hashes[i]);

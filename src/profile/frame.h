@@ -106,7 +106,8 @@ struct frame {
 struct frame_table { /* zeroed = empty */
 	VEC(struct mapping) mappings;
 	VEC(struct frame) frames;
-	struct map mapping_index, frame_index;
+	struct map mapping_index;
+	struct id_index frame_index;
 };
 
 void frame_table_done(struct frame_table *t);

@@ -5,7 +5,7 @@
  * ("parse.isra.0", "write::h0123456789abcdef", "Foo$$Lambda$14/0x0000000800c8d440"); binaries and
  * directories have versions ("libssl.so.1.1", "json@v1.2.3"). The functions here remove it. They
  * look at one text at a time: profile/tree/tree_match.h decides which functions are the same, and
- * docs/diff.md has each rule with an example. */
+ * docs/internals/differences.md has each rule with an example. */
 #ifndef CRESSET_PROFILE_IDENTITY_H
 #define CRESSET_PROFILE_IDENTITY_H
 

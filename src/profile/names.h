@@ -43,7 +43,7 @@ struct names { /* zeroed = empty */
 /* The version of what makes names of addresses. It is incremented when the same files would give
  * better names: what an older one wrote into caches and stores is then asked for again, and gives
  * way to what the new one says, whichever has more detail. 2 is the last one without a number. */
-enum { NAMES_READER = 3 };
+enum { NAMES_READER = 4 };
 
 /* Longer chains of inlined lines are truncated at the outermost end. */
 enum { NAMES_MAX_INLINE = 256 }; /* limit: inlined lines of a frame */

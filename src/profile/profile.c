@@ -227,8 +227,8 @@ static uint64_t profile_kept_bytes(const struct sink *s)
 	const struct profile *p = (const struct profile *)s;
 	const struct series_table *series = &p->series;
 	return p->strings.arena.total + vec_size_bytes(&p->strings.all) +
-	       map_size_bytes(&p->strings.index) + vec_size_bytes(&p->frames.frames) +
-	       map_size_bytes(&p->frames.frame_index) + vec_size_bytes(&p->frames.mappings) +
+	       id_index_bytes(&p->strings.index) + vec_size_bytes(&p->frames.frames) +
+	       id_index_bytes(&p->frames.frame_index) + vec_size_bytes(&p->frames.mappings) +
 	       map_size_bytes(&p->frames.mapping_index) + vec_size_bytes(&p->names.functions) +
 	       map_size_bytes(&p->names.function_index) + vec_size_bytes(&p->names.lines) +
 	       vec_size_bytes(&p->names.by_frame) + vec_size_bytes(&p->names.changes) +

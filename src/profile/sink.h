@@ -54,10 +54,11 @@ enum loss {
 	LOSS_TARGETS_FULL,    /* children not followed: the target table was full */
 	LOSS_WAITS_UNSEEN,    /* waits whose end was not seen: only the exact times include them */
 	LOSS_THREADS_UNKNOWN, /* threads without exact times: the table is full */
-	LOSS_SIDE_BAND,   /* records of new processes and mappings; processes were scanned again */
-	LOSS_QUEUE_FULL,  /* samples that the store did not take in time (agent/) */
-	LOSS_LATE,        /* records that arrived after their time had been resolved */
-	LOSS_OBJECT_GONE, /* files gone before they could be opened: frames by offset only */
+	LOSS_SIDE_BAND,  /* records of new processes and mappings; processes were scanned again */
+	LOSS_QUEUE_FULL, /* samples that the store did not take in time (agent/) */
+	LOSS_LATE,       /* records that arrived after their time had been resolved */
+	/* files gone, or written again, before they could be read: frames by offset only */
+	LOSS_OBJECT_GONE,
 	LOSS_OBJECT_CLOSED, /* files closed under the descriptor limit, gone when needed again */
 	LOSS_INPUT_SKIPPED, /* lines or records of an input file that could not be read */
 	/* symbol tables, perf maps and jitdumps, or entries of them, that could not be read */

@@ -26,7 +26,7 @@ void strtab_init(struct strtab *t)
 void strtab_done(struct strtab *t)
 {
 	arena_done(&t->arena);
-	map_done(&t->index);
+	id_index_done(&t->index);
 	vec_done(&t->all);
 }
 
@@ -34,7 +34,7 @@ uint32_t strtab_putn(struct strtab *t, const char *s, size_t len)
 {
 	struct strtab_key key = { t, len ? s : "", len < STRTAB_MAX_LEN ? len : STRTAB_MAX_LEN };
 	uint32_t fresh = t->all.n;
-	uint32_t id = map_intern(&t->index, hash_bytes(key.s, key.len), fresh, strtab_same, &key);
+	uint32_t id = id_intern(&t->index, hash_bytes(key.s, key.len), fresh, strtab_same, &key);
 	if (id == fresh) {
 		const char *copy = arena_dup(&t->arena, key.s, key.len);
 		vec_push(&t->all, (struct strtab_entry){ copy, key.len });
@@ -51,7 +51,7 @@ uint32_t strtab_findn(const struct strtab *t, const char *s, size_t len)
 {
 	struct strtab_key key = { t, len ? s : "", len < STRTAB_MAX_LEN ? len : STRTAB_MAX_LEN };
 	uint32_t id = UINT32_MAX;
-	map_lookup(&t->index, hash_bytes(key.s, key.len), strtab_same, &key, &id);
+	id_lookup(&t->index, hash_bytes(key.s, key.len), strtab_same, &key, &id);
 	return id;
 }
 

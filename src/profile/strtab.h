@@ -20,7 +20,7 @@ struct strtab_entry {
 };
 struct strtab {
 	struct arena arena;
-	struct map index;
+	struct id_index index;
 	VEC(struct strtab_entry) all; /* by id */
 };
 

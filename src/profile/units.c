@@ -93,6 +93,15 @@ struct unit_base unit_base_of(const char *unit)
 	return (struct unit_base){ NULL, 1 };
 }
 
+struct unit_base unit_base_of_n(const char *unit, size_t len)
+{
+	char text[32] = "";
+	if (len >= sizeof text)
+		return (struct unit_base){ NULL, 1 };
+	memcpy(text, unit, len);
+	return unit_base_of(text);
+}
+
 /* --- types ------------------------------------------------------------------------------------ */
 
 /* By type: its id after unifying, and the factors of values and periods. */

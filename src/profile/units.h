@@ -6,6 +6,7 @@
 #define CRESSET_PROFILE_UNITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct profile;
@@ -16,6 +17,8 @@ struct unit_base {
 	int64_t scale;
 };
 struct unit_base unit_base_of(const char *unit);
+/* Of a text that need not end in a NUL. */
+struct unit_base unit_base_of_n(const char *unit, size_t len);
 
 /* Converts the types of p, their series and samples. Types that become equal are one afterwards.
  * Ids of types and series change if anything was converted. */

@@ -407,8 +407,9 @@ bool selector_takes_type(const struct selector *s, const struct profile *p, uint
 		return false;
 	if (!s->n_parts || view_fits(s, &v))
 		return true;
-	bool is_periodic =
-		*v.period_unit && strcmp(v.sample, "samples") == 0 && strcmp(v.unit, "count") == 0;
+	/* A single word is the name of a type, which may sample what another one measures. */
+	bool is_periodic = s->n_parts > 1 && *v.period_unit && strcmp(v.sample, "samples") == 0 &&
+			   strcmp(v.unit, "count") == 0;
 	v.sample = v.period;
 	v.unit = v.period_unit;
 	return is_periodic && view_fits(s, &v);

@@ -3,9 +3,11 @@
 
 #include "base/err.h"
 #include "base/parse.h"
+#include "server/port_holder.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -83,30 +85,81 @@ bool listen_host_is_loopback(const char *host)
 
 /* --- the socket ------------------------------------------------------------------------------- */
 
-static int bind_socket(struct listener *l, const union listen_addr *addr)
+void listen_words(const union listen_addr *a, char words[LISTEN_WORDS])
+{
+	char host[INET6_ADDRSTRLEN];
+
+	if (a->any.sa_family == AF_INET)
+		snprintf(words, LISTEN_WORDS, "%s:%u",
+			 inet_ntop(AF_INET, &a->v4.sin_addr, host, sizeof host),
+			 ntohs(a->v4.sin_port));
+	else
+		snprintf(words, LISTEN_WORDS, "[%s]:%u",
+			 inet_ntop(AF_INET6, &a->v6.sin6_addr, host, sizeof host),
+			 ntohs(a->v6.sin6_port));
+}
+
+static int say_why(const union listen_addr *addr, int rc, struct err *err)
+{
+	char where[LISTEN_WORDS], holder[PORT_HOLDER_WORDS];
+
+	listen_words(addr, where);
+	if (rc != -EADDRINUSE)
+		return err_set(err, -rc, "cannot listen on %s: %s", where, strerror(-rc));
+	err_set(err, -rc, "cannot listen on %s: the port is in use by %s", where,
+		port_holder(&addr->any, holder));
+	return err_hint(err, "choose another with --listen");
+}
+
+static int bind_socket(int fd, const union listen_addr *addr)
 {
 	int one = 1;
-	l->addr = *addr;
 	socklen_t len = addr->any.sa_family == AF_INET ? sizeof addr->v4 : sizeof addr->v6;
-	l->fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (l->fd < 0 || setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
-	    bind(l->fd, &addr->any, len) < 0 || listen(l->fd, BACKLOG) < 0 ||
-	    getsockname(l->fd, &l->addr.any, &len) < 0)
-		return -errno;
+
+	return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+			       bind(fd, &addr->any, len) < 0 || listen(fd, BACKLOG) < 0
+		       ? -errno
+		       : 0;
+}
+
+int listen_socket(const union listen_addr *addr, struct err *err)
+{
+	int fd = socket(addr->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd == STDIN_FILENO) { /* closed before; 0 means none */
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		close(STDIN_FILENO);
+	}
+	int rc = fd < 0 ? -errno : bind_socket(fd, addr);
+	if (rc == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return say_why(addr, rc, err);
+}
+
+int listen_address(int fd, union listen_addr *out, struct err *err)
+{
+	socklen_t len = sizeof *out;
+
+	memset(out, 0, sizeof *out);
+	if (getsockname(fd, &out->any, &len) < 0)
+		return err_set(err, errno, "the listening socket: %s", strerror(errno));
+	if (out->any.sa_family != AF_INET && out->any.sa_family != AF_INET6)
+		return err_set(err, EINVAL, "the listening socket is not a TCP socket");
 	return 0;
 }
 
-int listener_open(struct listener *l, const union listen_addr *addr, struct err *err)
+/* The previous process with this socket may have shut it down. */
+int listener_open(struct listener *l, int fd, struct err *err)
 {
-	l->fd = -1;
+	l->fd = fd;
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int rc = l->wake_fd < 0 ? -errno : bind_socket(l, addr);
-	if (rc == 0)
-		return 0;
-	listener_close(l);
-	err_set(err, -rc, "cannot listen: %s", strerror(-rc));
-	if (rc == -EADDRINUSE)
-		err_hint(err, "another program has this port: choose another with --listen");
+	int rc = l->wake_fd < 0 || listen(fd, BACKLOG) < 0
+			 ? err_set(err, errno, "cannot listen: %s", strerror(errno))
+			 : listen_address(fd, &l->addr, err);
+	if (rc)
+		listener_close(l);
 	return rc;
 }
 

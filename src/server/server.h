@@ -35,6 +35,8 @@ struct server_users {
 enum server_log { SERVER_LOG_OFF, SERVER_LOG_JSON, SERVER_LOG_TEXT };
 struct server_opts {
 	const char *listen; /* ADDRESS:PORT; port 0: any free port */
+	/* A socket that listens already, in place of that address; the server closes it. 0: none */
+	int socket;
 	/* What is served, exactly one of these: file, a store that this process has open, or the
 	 * store in the directory path. All stay the caller's; strings are added to file. Requests
 	 * may add to an open store; its owner maintains it. */
@@ -87,6 +89,10 @@ struct server;
 /* Loads the libraries that a server needs, permanently, while they are within reach. server_start
  * does so as well. Returns -ENOSYS with err set. */
 int server_load(struct err *err);
+/* Makes a socket that listens at opts->listen, for the servers of processes to be forked: while
+ * the caller has it, no other process gets the port, and connections wait for the next server.
+ * Returns it, or as server_start if the address is refused or taken, with err set. */
+int server_listen(const struct server_opts *opts, struct err *err);
 int server_start(const struct server_opts *opts, struct server **out, struct err *err);
 /* Reads tokens and certificates again. On failure the previous ones stay in use. */
 int server_reload(struct server *s, struct err *err);

@@ -46,27 +46,48 @@ static void fill_in(struct server_opts *o)
 #undef DEFAULT
 }
 
-static int open_address(struct server *s, struct err *err)
+/* Whether this server may listen there. */
+static int check_address(const struct server_opts *o, const union listen_addr *addr,
+			 struct err *err)
 {
-	union listen_addr addr;
-	int rc = listen_parse(s->opts.listen, &addr, err);
-	if (rc < 0)
-		return rc;
-	s->is_local = listen_is_loopback(&addr);
-	if (!s->is_local && !s->opts.tokens) {
-		err_set(err, EPERM, "without tokens other hosts could read all data at %s",
-			s->opts.listen);
+	char where[LISTEN_WORDS];
+
+	if (listen_is_loopback(addr))
+		return 0;
+	listen_words(addr, where);
+	if (!o->tokens) {
+		err_set(err, EPERM, "without tokens other hosts could read all data at %s", where);
 		return err_hint(
 			err, "give --tokens FILE (cresset token create), or listen on 127.0.0.1");
 	}
-	if (!s->is_local && !s->opts.tls_cert && !s->opts.is_insecure) {
-		err_set(err, EPERM, "without TLS tokens to %s could be intercepted",
-			s->opts.listen);
+	if (!o->tls_cert && !o->is_insecure) {
+		err_set(err, EPERM, "without TLS tokens to %s could be intercepted", where);
 		return err_hint(
 			err,
 			"give --tls-cert and --tls-key, or --insecure if the network is trusted");
 	}
-	return listener_open(&s->listener, &addr, err);
+	return 0;
+}
+
+int server_listen(const struct server_opts *o, struct err *err)
+{
+	union listen_addr addr;
+	int rc = listen_parse(o->listen, &addr, err);
+
+	if (rc == 0)
+		rc = check_address(o, &addr, err);
+	return rc ? rc : listen_socket(&addr, err);
+}
+
+static int open_address(struct server *s, struct err *err)
+{
+	int fd = s->opts.socket ? s->opts.socket : server_listen(&s->opts, err);
+	int rc = fd < 0 ? fd : listener_open(&s->listener, fd, err);
+
+	if (rc == 0)
+		rc = check_address(&s->opts, &s->listener.addr, err);
+	s->is_local = rc == 0 && listen_is_loopback(&s->listener.addr);
+	return rc;
 }
 
 int server_load(struct err *err)
@@ -223,13 +244,8 @@ uint16_t server_port(const struct server *s)
 
 void server_url(const struct server *s, struct buf *b)
 {
-	char host[INET6_ADDRSTRLEN];
-	const union listen_addr *a = &s->listener.addr;
-	const char *scheme = s->opts.tls_cert ? "https" : "http";
-	if (a->any.sa_family == AF_INET)
-		buf_addf(b, "%s://%s:%u/", scheme,
-			 inet_ntop(AF_INET, &a->v4.sin_addr, host, sizeof host), server_port(s));
-	else
-		buf_addf(b, "%s://[%s]:%u/", scheme,
-			 inet_ntop(AF_INET6, &a->v6.sin6_addr, host, sizeof host), server_port(s));
+	char where[LISTEN_WORDS];
+
+	listen_words(&s->listener.addr, where);
+	buf_addf(b, "%s://%s/", s->opts.tls_cert ? "https" : "http", where);
 }

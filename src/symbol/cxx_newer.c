@@ -206,6 +206,56 @@ static size_t declaration(const struct tokens *t)
 	return islower((unsigned char)*p) ? 3 : 0;
 }
 
+/* Whether a substitution by number follows: "S_", "S0_". */
+static bool has_numbered(const char *p, size_t len)
+{
+	struct tokens t = tokens_of(p, len);
+	while (next_token(&t))
+		if (*t.token == 'S' && t.token[t.len - 1] == '_')
+			return true;
+	return false;
+}
+
+/* Returns the length of "TkSt8integral", "TkNS_1CE", "TkSt7same_asIiE", or 0 if without it the
+ * numbers of substitutions were others. */
+static size_t concept_length(const struct tokens *at)
+{
+	struct tokens t = tokens_of(at->token + 2, at->end - at->token - 2);
+	unsigned names = 0;
+	do {
+		if (!next_token(&t))
+			return 0;
+		names += isdigit((unsigned char)*t.token) || *t.token == 'I';
+	} while (t.n_open || is_at(&t, "St"));
+	const char *end = t.token + t.len;
+	bool has_arguments = end < t.end && *end == 'I';
+	while (has_arguments) {
+		if (!next_token(&t))
+			return 0;
+		names = 2;
+		end = t.token + t.len;
+		has_arguments = t.n_open;
+	}
+	return names > 1 && has_numbered(end, t.end - end) ? 0 : (size_t)(end - at->token);
+}
+
+/* Returns the length of a declaration of a template parameter in front of its argument, 0 if it
+ * stays. A lambda's declarations belong to its type. */
+static size_t parameter(const struct tokens *t)
+{
+	if (is_at(t, "Tn"))
+		return declaration(t);
+	if (t->n_open && t->open[t->n_open - 1] == 'l')
+		return 0;
+	return is_at(t, "Tk") ? concept_length(t) : is_at(t, "Tp") || is_at(t, "Ty") ? 2 : 0;
+}
+
+static bool is_newer_token(const struct tokens *t)
+{
+	return is_at(t, "Dy") || is_at(t, "Tk") || is_at(t, "Tt") ||
+	       (*t->token == 'Q' && t->len == 1);
+}
+
 bool cxx_newer_rewrite(const char *name, size_t len,
 		       bool (*type)(void *ctx, const char *mangled, size_t len, struct buf *out),
 		       void *ctx, struct buf *out)
@@ -215,12 +265,12 @@ bool cxx_newer_rewrite(const char *name, size_t len,
 	bool is_newer = false;
 	buf_adds(&made, "_Z");
 	while (next_token(&t)) {
-		size_t drop = is_at(&t, "Tn") ? declaration(&t) : is_at(&t, "NH") ? 2 : 0;
+		size_t drop = is_at(&t, "NH") ? 2 : parameter(&t);
 		if (is_at(&t, "NH"))
 			buf_addc(&made, 'N');
 		else if (is_at(&t, "LDm"))
 			drop = add_reflection(t.token, t.end - t.token, type, ctx, &made);
-		is_newer |= drop || is_at(&t, "Dy") || (*t.token == 'Q' && t.len == 1);
+		is_newer |= drop || is_newer_token(&t);
 		if (is_at(&t, "LDm") && drop)
 			t.n_open--; /* its E is skipped */
 		if (drop)

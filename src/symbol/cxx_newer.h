@@ -3,9 +3,12 @@
  *
  *     NH…E     a member function with an explicit object parameter: without the H
  *     TnDaX    an argument for a template parameter that is declared auto: X
+ *     TkC, Ty  a constrained parameter, another one: dropped, like Tp for a pack; TkC only where
+ *              the numbers of substitutions remain the same
  *     LDm…E    a reflection: a type called "^^" and what it reflects
  *     Dy…      an element of a pack, by its index  } not rewritten: such a name is shown without
  *     Q…       a constraint                        } its parameters, or as NAME<...>
+ *     Tt…E     a parameter that is a template      }
  *
  * Grammar: the Itanium C++ ABI; for reflections what gcc 16 writes. */
 #ifndef CRESSET_SYMBOL_CXX_NEWER_H

@@ -312,17 +312,19 @@ static bool type_print(void *ctx, const char *mangled, size_t len, struct buf *o
 /* "NAME<...>" of the longest part of the name that is known. */
 static bool demangle_cut(const char *name, size_t len, struct demangled *d)
 {
-	static const char none[] = "()";
 	struct buf cut = { 0 };
+	const char *none = NULL; /* the parameters; const, & may follow */
 	bool ok = false;
 	for (unsigned i = 0; !ok && cxx_newer_cut(name, len, i, &cut); i++) {
 		ok = demangle_known(buf_cstr(&cut), cut.len, DEMANGLE_FLAGS, d);
 		buf_clear(&cut);
 	}
 	buf_done(&cut);
-	if (!ok || d->text.len < sizeof none - 1)
+	for (size_t at = ok ? d->text.len : 0; at >= 2 && !none; at--)
+		none = memcmp(d->text.data + at - 2, "()", 2) ? NULL : d->text.data + at - 2;
+	if (!none)
 		return false;
-	d->text.len -= sizeof none - 1;
+	d->text.len = none - d->text.data;
 	buf_adds(&d->text, "<...>");
 	return true;
 }

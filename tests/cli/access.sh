@@ -29,7 +29,7 @@ delete() { as "$1" -X DELETE 'api/v1/series?match=%7B%7D'; }
 # What a user may do: the statuses of reading, adding and deleting.
 may() { echo "$(as "$1" api/v1/types) $(add "$1") $(delete "$1")"; }
 message() { jq -r '.error.message, .error.hint' "$tmp/body"; }
-metric() { curl -sS -m 5 "${url}metrics" | sed -n "s/^$1 //p"; }
+metric() { curl -sS -m 60 "${url}metrics" | sed -n "s/^$1 //p"; }
 
 # --- everybody, and root -------------------------------------------------------------------------------------------------------
 serve --data "$tmp/data"

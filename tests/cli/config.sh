@@ -56,7 +56,7 @@ is "it has the commands that take it" "$commands" "$(for c in up agent serve; do
 for command in $commands; do
 	sed -n "/^# ----- cresset $command:/,/^# ----- /p" deploy/cresset.yaml >"$tmp/part"
 	sed -n 's/^#\([a-z-]*\): .*/\1/p' "$tmp/part" | sort >"$tmp/keys"
-	"$cresset" help "$command" | sed '/^Everywhere/,$d' | grep -oE -- '^ *(-[a-zA-Z], )*--[a-z-]+' | sed 's/^.* //' | sed 's/^--//' | grep -vx config | sort >"$tmp/options"
+	"$cresset" help "$command" | sed '/^Common options/,$d' | grep -oE -- '^ *(-[a-zA-Z], )*--[a-z-]+' | sed 's/^.* //' | sed 's/^--//' | grep -vx config | sort >"$tmp/options"
 	is "$command: every option is a key" "$(cat "$tmp/keys")" "$(cat "$tmp/options")"
 	# In force, it says what the defaults are: nothing changes.
 	grep -v 'by default none' "$tmp/part" | sed -n 's/^#\([a-z-]*:\)/\1/p; s/^#\(  [ -]\)/\1/p' >"$conf"

@@ -99,7 +99,7 @@ fi
 ends "values of unknown weight" 0 diff $first $last --type alloc_objects --csv
 is "… have no interval" "$(awk -F, 'NR > 1 { print $4 $5 $6 }' "$tmp/out" | sort -u)" unknown
 ends "… and no marks" 0 diff $first $last --type alloc_objects
-has "… which is reported" "cannot be known" "$out"
+has "… which is reported" "? unknown" "$out"
 fails "a type that one lacks" 2 "no type 'cpu'" diff $first $last --type cpu
 fails "bytes and samples" 2 "nothing to compare" diff "$old" $last
 ends "samples of two kinds of file" 0 diff tests/golden/pprof/parca-fib.pb.gz "$new"

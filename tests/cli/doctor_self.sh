@@ -3,12 +3,13 @@
 # cresset doctor --self: the files of a program against the list of sha256sum that a release has, the library beside it, and what it loads by name.
 . tests/cli/lib.sh
 
-# The program of this build as an archive has it; the list is made by `list`. Its name is that of a library as of another version.
+# The program of this build as an archive has it, without debug information; the list is made by `list`. Its name is that of a library as of another version.
 built=$PWD/$BUILD
 dir=$tmp/archive
 mkdir -p "$dir/man"
 chmod 755 "$tmp"
-cp "$built/cresset" "$built/libcresset-cuda.so" "$dir"
+strip -o "$dir/cresset" "$built/cresset"
+cp "$built/libcresset-cuda.so" "$dir"
 echo page >"$dir/man/cresset.1"
 list() { (cd "$dir" && sha256sum "$@" >SHA256SUMS); }
 files=(cresset libcresset-cuda.so man/cresset.1)
@@ -156,7 +157,7 @@ for kind in directory pipe; do
 done
 rm -rf "$dir/SHA256SUMS"
 # Memory does not grow with the files; sha256sum is the judge of the sum, too.
-truncate -s 300M "$dir/large"
+truncate -s 100M "$dir/large"
 list cresset large
 python3 - "$cresset" "$tmp/json" >"$tmp/kib" <<-'END'
 	import resource, subprocess, sys
@@ -197,7 +198,7 @@ has "… and what that costs" "no GPU time" "$(check libcresset-cuda.so detail)"
 
 # --- as packages have it
 mkdir -p "$tmp/usr/bin" "$tmp/usr/lib/cresset" "$tmp/usr/share/man"
-cp "$built/cresset" "$tmp/usr/bin"
+cp "$dir/cresset" "$tmp/usr/bin"
 cp "$built/libcresset-cuda.so" "$tmp/usr/lib/cresset"
 echo page >"$tmp/usr/share/man/cresset.1"
 echo other >"$tmp/other"

@@ -3,7 +3,7 @@
 # Every example of every help text is run as it stands, in a directory with files of the names it uses, and does what it says:
 # it ends with 0 (10 with --fail-on: the file grew) and leaves the file behind -o. Five things are different, so that it takes seconds: -d 10 is -d 0.3, the process 4242
 # is one of ours, a recording without an end is interrupted after a second, as are serve, up and agent once they are there, of which the last two get directories of their own,
-# top is told --once, and sudo is left out. What several texts have is run once.
+# top is told --once and half a second, and sudo is left out. What several texts have is run once.
 . tests/cli/lib.sh
 
 cd "$tmp" || exit
@@ -53,7 +53,7 @@ run_example() { # LINE
 	line=${line/doctor 4242/doctor $spinning}
 	[[ $line != 'cresset gpu attach '* ]] || line="${line/4242/$waiting} --dry-run --force young,no-library"
 	case $line in
-	'cresset top' | 'cresset top -p '*) line="$line --once" ;;
+	'cresset top' | 'cresset top -p '*) line="$line --once -i 0.5s" ;;
 	'cresset up'*) line="interrupted $line --data $tmp/up --listen 127.0.0.1:0" ;;
 	'cresset agent '*) line="interrupted $line --spool $tmp/agent" ;;
 	'cresset serve '*) line="interrupted $line --listen 127.0.0.1:0" ;;

@@ -102,11 +102,15 @@ has "… which is reported" "only sums of 10 s: without pid, tid" "$errs"
 "$BUILD/fixture/gpu_trace" "$tmp/many.cresset" 1200000 >/dev/null
 "$cresset" -q convert "$tmp/many.cresset" --data "$tmp/many" --at now-5m
 total=$("$cresset" query --data "$tmp/many" gpu-time --from start --to end --json | jq .total)
-for limit in "limit of 2,097,152 rows" "more memory than 52.4 MB"; do
-	ends "above the limit" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$dir/m.html" --max-memory "$([[ $limit = *MB ]] && echo 50M || echo 1G)"
-	has "… it is reported" "$limit: the page has no timeline" "$errs"
+above() { # LIMIT OPTION…: its query has more rows
+	ends "above the $1" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$dir/m.html" "${@:2}"
+	has "… it is reported" "$1: the page has no timeline" "$errs"
 	is "… and it has the sums" "$(field "$dir/m.html" "$rows")" "[['gpu-time', $total, None]]"
-done
+}
+above "limit of 2,097,152 rows"
+has "… and the reason" "the result is larger than the limit of 2,097,152 rows: the page has no timeline; select a shorter range, or fewer series" "$(notes "$dir/m.html")"
+above "more memory than 52.4 MB" --max-memory 50M
+is "… and the reason, also for the missing idle times" "$(notes "$dir/m.html")" "$(printf 'the result needs more memory than 52.4 MB: the page %s; select a shorter range, or fewer series\n' "has no timeline" "does not show why GPUs were idle")"
 ends "from a recording" 0 query --data "$tmp/gpu.cresset" wall -o "$dir/r.html"
 is "… the same" "$(field "$dir/r.html" "$rows") $(field "$dir/r.html" 'len(h["gpu"]["metrics"])')" "[['wall', 30000000000, 1900], ['gpu-time', 10000000000, 202], ['gpu-queue', 6890000000, 199]] 3"
 

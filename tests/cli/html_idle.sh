@@ -12,7 +12,6 @@ query() { "$cresset" query "$@" 2>"$tmp/err"; }
 times='.devices[] | [.gpu, .watched_ns, .busy_ns, .idle_ns, .gaps] | join(" ")'
 idle() { header "$1" | jq -c .gpu.idle; }
 idle_times() { idle "$1" | jq -r "$times"; }
-notes() { header "$1" | jq -r '.meta.notes[]'; }
 # All but when, in us: moments are of clocks.
 findings='[.devices[] | [.gpu, .source, .watched_ns, .busy_ns, .idle_ns, .gaps, .ended_by, .owned, .owners, [.longest[] | (.to_ns - .from_ns) / 1e3 | round], .no_change, (.change.rows // [] | map([.function, .self, .total]))]]'
 
@@ -86,13 +85,6 @@ GPU work is known as sums over time only: the page does not show why GPUs were i
 is "… and nothing of GPUs" "$(header "$page" | jq -c .gpu)" null
 ends "… ids neither" 0 query --data "$tmp/old" --from start --to end 'wall{pid="700"}' -o "$page"
 is "… is reported in the page" "$(notes "$page" | tail -1)" "part of the range has only sums of 10 s: without pid, tid, cpu and trace_id"
-"$BUILD/fixture/gpu_trace" "$tmp/many.cresset" 1200000 >/dev/null
-"$cresset" -q convert "$tmp/many.cresset" --data "$tmp/many" --at now-5m
-limit="the result is larger than the limit of 2,097,152 rows"
-ends "above the limit" 0 query --data "$tmp/many" gpu-time --from start --to end -o "$page"
-has "… the reason for the missing timeline" "$limit: the page has no timeline; select a shorter range, or fewer series" "$(notes "$page")"
-query --data "$tmp/many" gpu-time --from start --to end -o "$page" --max-memory 50M
-is "… nor idle times" "$(notes "$page")" "$(printf 'the result needs more memory than 52.4 MB: the page %s; select a shorter range, or fewer series\n' "has no timeline" "does not show why GPUs were idle")"
 ends "with other files" 0 query --data "$tmp/store" "${range[@]}" "$exact" -o "$page" -o "$dir/x.folded"
 is "… it has no timeline, and reports why" "$(notes "$page")" "the other outputs contain sums only: the page has no timeline; write the page alone"
 is "… but why GPUs were idle" "$(idle_times "$page")" "0 100000000000 60000000000 40000000000 100"

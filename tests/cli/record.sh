@@ -48,6 +48,11 @@ ends "an old file" 0 record -q -a -d 0.3 -o "$dir/x.folded"
 hasnt "… is replaced" "what was there before" "$(cat "$dir/x.folded")"
 is "… quietly" "$errs" ""
 rm "$dir"/*
+ends "the whole machine until a command ends" 3 record -a -o "$dir/x.folded" -- sh -c 'sleep 0.5; exit 3'
+has "… is announced" "the whole machine until sh ends" "$errs"
+holds "… and has samples of other programs" grep -q '^sh;' "$dir/x.folded"
+fails "the whole machine and a process" 2 "choose one of" record -a -p 1 -o "$dir/x.folded" -- true
+rm "$dir"/*
 fails "no such directory" 7 "cannot create" record -a -d 60 -o "$dir/no/x.cresset" -o "$dir/x.svg"
 hasnt "… is found before the start" "recording" "$errs"
 only_files "… and leaves nothing" "$dir"

@@ -45,6 +45,7 @@ only_files "… and leaves nothing" "$dir"
 # shellcheck disable=SC2016 # for the shell that runs it
 waiting='echo >"$0"; while :; do :; done' # says that its trap is set
 wait_ready() { until [ -e "$tmp/ready" ]; do sleep 0.05; done; }
+until_there() { for _ in $(seq 1200); do [ -e "$1" ] && return; sleep 0.05; done; }
 begin -o "$dir/x.folded" -- sh -c "trap 'exit 7' INT; $waiting" "$tmp/ready"
 wait_ready
 kill -INT $pid
@@ -75,7 +76,7 @@ if command -v script >/dev/null; then
 	# Ctrl-C goes to the whole foreground group, and the command decides
 	rm -f "$tmp/ready"
 	printf '%s\n' "trap 'exit 5' INT" "$waiting" >"$tmp/loop.sh"
-	{ wait_ready && printf '\003' && sleep 3; } | env --default-signal=INT script -qec "exec '$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
+	{ wait_ready && printf '\003' && until_there "$dir/y.folded"; } | env --default-signal=INT script -qec "exec '$cresset' record -q -o '$dir/y.folded' -- sh -c '. $tmp/loop.sh' '$tmp/ready'" /dev/null >/dev/null
 	is "Ctrl-C is the command's matter" "${PIPESTATUS[1]}" 5
 	holds "… and its data is written" [ -e "$dir/y.folded" ]
 else

@@ -130,8 +130,56 @@ if [ -s "$tmp/pair.1.pb" ]; then
 	has "… loses nothing" "cpu: 150 samples ≈ 1.50 s" "$("$cresset" -q report "$tmp/pairs.pb.gz")"
 	cpu_pair ms 501 us 10000 >"$tmp/pair.4.pb"
 	has "… unless they are not the same" "cpu: 501 ms" "$("$cresset" -q report "$tmp/pair.4.pb")"
+	"$cresset" -q convert "$tmp/pair.4.pb" --data "$tmp/pair" --at 2026-11-21T10:15:00Z
+	is "… then the types have two names" "$("$cresset" -q query --data "$tmp/pair" --types | cut -d: -f1 | sort | xargs)" "cpu samples"
+	ends "… in a store" 0 query --data "$tmp/pair" cpu --from 2026-11-21 --to 2026-11-22
+	has "… each is its own" "cpu: 501 ms" "$out"
+	is "… without a doubt" "$errs" ""
 else
 	skip "CPU time in three units" "no protoc"
+fi
+
+# The same in OTLP: a Profile has one type.
+otlp_pair() { # VALUE [BETWEEN_THE_TWO [AFTER_THEM]]
+	protoc --encode=otlp.ProfilesData --proto_path=tests/golden/otlp tests/golden/otlp/otlp.proto 2>/dev/null <<-END
+		resource_profiles { scope_profiles {
+			profiles {
+				sample_type { type_strindex: 1 unit_strindex: 2 } period_type { type_strindex: 3 unit_strindex: 4 } period: 10000000
+				samples { stack_index: 1 values: 30 } samples { stack_index: 1 values: 20 }
+			}
+			${2-}
+			profiles {
+				sample_type { type_strindex: 3 unit_strindex: 5 } period_type { type_strindex: 3 unit_strindex: 4 } period: 10000000
+				samples { stack_index: 1 values: $1 } samples { stack_index: 1 values: 200 }
+			}
+			${3-}
+		} }
+		dictionary {
+			string_table: ["", "samples", "count", "cpu", "nanoseconds", "ms", "f"]
+			mapping_table {} location_table {} location_table { lines { function_index: 1 } } function_table {} function_table { name_strindex: 6 }
+			link_table {} attribute_table {} stack_table {} stack_table { location_indices: 1 }
+		}
+	END
+}
+otlp_pair 300 >"$tmp/pair.1.otlp"
+otlp_pair 301 >"$tmp/pair.2.otlp"
+otlp_pair 300 "" "profiles { sample_type { type_strindex: 3 unit_strindex: 5 } period_type { type_strindex: 3 unit_strindex: 4 } period: 10000000 samples { stack_index: 1 values: 7 } }" >"$tmp/pair.3.otlp"
+otlp_pair 301 "} scope_profiles {" >"$tmp/pair.4.otlp"
+if [ -s "$tmp/pair.1.otlp" ]; then
+	ends "samples and their CPU time in OTLP" 0 report "$tmp/pair.1.otlp"
+	has "… are one type" "cpu: 50 samples ≈ 500 ms" "$out"
+	is "… nothing is skipped" "$(meta losses "$tmp/pair.1.otlp")" "{}"
+	by_type() { for type in cpu samples; do "$cresset" -q report --json --type $type "$1" 2>/dev/null | jq -r .total; done | xargs; }
+	for ending in otlp pb.gz cresset; do
+		"$cresset" -q convert "$tmp/pair.2.otlp" -o "$tmp/pair.two.$ending"
+		is "… two with two names if they are not the same, in .$ending" "$(by_type "$tmp/pair.two.$ending")" "501000000 50"
+	done
+	is "… also if only a part of the times is the samples times the period" "$(by_type "$tmp/pair.3.otlp")" "507000000 50"
+	is "… also in two scopes" "$(by_type "$tmp/pair.4.otlp")" "501000000 50"
+	"$cresset" -q convert "$tmp/pair.2.otlp" --data "$tmp/otlp-pair" --at 2026-11-21T10:15:00Z
+	is "… also in a store" "$("$cresset" -q query --data "$tmp/otlp-pair" --types | cut -d: -f1 | sort | xargs)" "cpu samples"
+else
+	skip "samples and their CPU time in OTLP" "no protoc"
 fi
 
 # --- two files with one build id and the same code under other names

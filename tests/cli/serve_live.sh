@@ -76,7 +76,7 @@ done
 check "closed streams free their slots" grep -q '^HTTP/1.1 200' "$tmp/again$i.head"
 stop
 is "it ends while some listen" "$status" 0
-check "… immediately" [ "$took" -lt 5000 ]
+check "… immediately" [ "$took" -lt "$soon_ms" ]
 
 # --- deletion
 serve --data "$tmp/data"

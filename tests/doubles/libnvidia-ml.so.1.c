@@ -11,6 +11,7 @@
  *     lost N after C                         answers no more once its temperature was asked for C times
  *     fail FUNCTION CODE after C             answers CODE from call C on (0)
  *     hang FUNCTION ms MS after C            call C takes so long
+ *     hang FUNCTION after C                  … until this script is removed
  *     unterminated                           texts fill their room, without an end
  *     lie                                    lists are said to be longer than their room, and that all is well
  *
@@ -24,6 +25,13 @@ enum { OK, INVALID = 2, UNSUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7, LOST = 15
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+static void hang(const struct event *e)
+{
+	nanosleep(&(struct timespec){ e->ms / 1000, e->ms % 1000 * 1000000L }, NULL);
+	while (e->is_endless && access(getenv("CRESSET_DOUBLE"), F_OK) == 0)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
 static int enter(const char *function)
 {
 	int code = OK;
@@ -34,8 +42,7 @@ static int enter(const char *function)
 			continue;
 		uint32_t call = e->calls++;
 		if (e->hangs && call == e->after)
-			nanosleep(&(struct timespec){ e->ms / 1000, e->ms % 1000 * 1000000L },
-				  NULL);
+			hang(e);
 		if (!e->hangs && call >= e->after)
 			code = e->code;
 	}

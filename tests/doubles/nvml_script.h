@@ -5,6 +5,7 @@
 #include "script.h"
 
 #include <time.h>
+#include <unistd.h>
 
 enum { DEVICES = 80, INSTANCES = 8, VALUES = 512, LIST = 64, EVENTS = 32 };
 
@@ -30,7 +31,7 @@ static struct process_of {
 } processes[8192];
 static struct event {
 	char function[64];
-	int code;
+	int code, is_endless;
 	uint32_t ms, after, calls, hangs;
 } events[EVENTS];
 static uint32_t n_devices, n_values, n_samples, n_processes, n_events, said_count;
@@ -106,6 +107,7 @@ static void add_event(int n, char **words)
 	e->hangs = strcmp(words[0], "hang") == 0;
 	e->code = e->hangs ? 0 : atoi(words[2]);
 	e->ms = (uint32_t)script_number(n, words, "ms", 0);
+	e->is_endless = e->hangs && !e->ms;
 	e->after = (uint32_t)script_number(n, words, "after", 0);
 }
 

@@ -9,7 +9,8 @@
 # judged: tests/kernels/report makes docs/kernels.md of both. A feature that a kernel or a setting cannot have is in tests/kernels/limits; then
 # the check is that cresset says so. CRESSET_SETTING names the setting of the machine, such as cgroup1.
 #
-# CRESSET_BRIEF makes programs use less CPU time: shares then have a tolerance of 5 standard deviations of the samples that came.
+# CRESSET_BRIEF makes programs use less CPU time, and samples them more often: shares then have a tolerance of 5 standard deviations of the samples
+# that came.
 # CRESSET_MAY_SKIP: where nothing can be recorded, the file is skipped.
 # CRESSET_UP is a command that runs cresset up; otherwise it is that of the build.
 #
@@ -20,11 +21,12 @@
 limits=$PWD/tests/kernels/limits
 setting=${CRESSET_SETTING-}
 release=$(uname -r)
-long_s=9 short_s=3 python_s=7 filter_s=2 # CPU time of programs
-[ -z "${CRESSET_BRIEF-}" ] || long_s=5 short_s=2 python_s=4 filter_s=1
+cpu_s=9 long_s=9 short_s=3 python_s=7 filter_ms=2000 # CPU time of programs
+cpu_hz=499 filter_hz=199
+[ -z "${CRESSET_BRIEF-}" ] || cpu_s=3 long_s=5 short_s=2 python_s=4 filter_ms=500 cpu_hz=997 filter_hz=397
 # Samples that shares within 3 points need. Where CPUs of the machine are many and those below it few, timers come late, and as one.
 least=$((long_s * 250))
-[ "$(nproc)" -le 8 ] || long_s=$((6 * long_s))
+[ "$(nproc)" -le 8 ] || cpu_s=$((6 * cpu_s)) long_s=$((6 * long_s))
 # Programs have names that no other run of this file gives.
 me=k$$ chosen_name=c$$ other_name=o$$
 # Waits whose stack is cut: those of before a program's tables are loaded.
@@ -142,7 +144,7 @@ feature_cpu() {
 		is_said cpu "$tmp/no.err"
 		return
 	fi
-	record_known cpu cpu $long_s -F 499 || return
+	record_known cpu cpu $cpu_s -F $cpu_hz || return
 	folded "$tmp/cpu.cresset" cpu >"$tmp/cpu.folded"
 	shares cpu cpu "$tmp/cpu.folded" $least
 	whole_stacks cpu "$tmp/cpu.folded"
@@ -170,7 +172,7 @@ feature_off_cpu() {
 	blocked=$(folded_sum "^$me-waiter;.*\\[blocked: " <"$tmp/off-cpu.folded")
 	holds "off-cpu: … and but for the first of them its stacks reach the thread's start ($whole of $blocked µs)" test "$whole" -ge $((blocked - first_us)) -a "$whole" -gt 0
 	is "off-cpu: … where they don't, they say so" "$(grep ';wait_known;' "$tmp/off-cpu.folded" |
-		grep -vE '^[^;]*;((__)?clone3?;start_thread;waiter_main;(descend;){21}wait_rounds;|\[truncated: unwind table not loaded\];)')" ""
+		grep -vE '^[^;]*;((__)?clone3?;start_thread;waiter_main;(descend;){21}wait_rounds;|\[truncated: (unwind table not loaded|stack not copied: [^]]*)\];)')" ""
 }
 feature_wall() {
 	local from stolen times
@@ -291,16 +293,16 @@ feature_gpu() {
 filtered() {
 	local name=$1
 	shift
-	begin "$tmp/$name.folded" -F 199 "$@"
-	until_cpu_s "$chosen" "$filter_s"
+	begin "$tmp/$name.folded" -F $filter_hz "$@"
+	until_cpu_ms "$chosen" "$filter_ms"
 	end
 	is "filters: $name: the recording" $? 0
 	holds "filters: $name: who is chosen is there" test "$(folded_sum "^$chosen_name;.*burn_loop" <"$tmp/$name.folded")" -ge 100
 	is "filters: $name: nobody else is" "$(folded_sum "^$other_name" <"$tmp/$name.folded")" 0
 }
-# Until a process has used so many more seconds of CPU time.
-until_cpu_s() { # PID SECONDS
-	local until=$(($(cut -d' ' -f1 "/proc/$1/schedstat") + $2 * 1000000000))
+# Until a process has used so much more CPU time.
+until_cpu_ms() { # PID MS
+	local until=$(($(cut -d' ' -f1 "/proc/$1/schedstat") + $2 * 1000000))
 	for _ in $(seq 600); do
 		[ "$(cut -d' ' -f1 "/proc/$1/schedstat")" -ge $until ] && return
 		sleep 0.1
@@ -346,19 +348,19 @@ feature_top() {
 
 # Asks the API of the page: ask SELECTOR
 ask() { curl -sfG -m 60 "${url}api/v1/flame" --data-urlencode "q=$1" --data-urlencode fmt=folded --data-urlencode from=now-1h; }
-# Until nothing more comes of the program, which has ended: two questions in a row have the same answer once its waits are there, six if they
-# never are. until_shown OFF_US
+# Until nothing more comes of the program, which has ended: questions in a row have the same answer for 2 s once its waits are there, for 10 s if
+# they never are. until_shown OFF_US
 until_shown() {
 	local last='' now same=0
-	for _ in $(seq 150); do # names come when the store process gets a CPU
+	for _ in $(seq 300); do # names come when the store process gets a CPU
 		ask "cpu{comm=\"$me\"}" >"$tmp/up.cpu"
 		ask "off-cpu{comm=\"$me-waiter\"}" >"$tmp/up.off"
 		now="$(folded_sum ';work_(half|quarter|rest)[; ]' <"$tmp/up.cpu") $(folded_sum 'blocked: ' <"$tmp/up.off")"
 		if [ "$now" = "$last" ]; then same=$((same + 1)); else same=0; fi
-		[ $same -ge 1 ] && [ "${now% *}" -gt 0 ] && [ "${now#* }" -ge "$1" ] && return
-		[ $same -ge 5 ] && [ "${now% *}" -gt 0 ] && return
+		[ $same -ge 2 ] && [ "${now% *}" -gt 0 ] && [ "${now#* }" -ge "$1" ] && return
+		[ $same -ge 10 ] && [ "${now% *}" -gt 0 ] && return
 		last=$now
-		sleep 2
+		sleep 1
 	done
 }
 half() { pgrep -P "$always" -x "$1"; }
@@ -374,11 +376,11 @@ feature_up() {
 	${CRESSET_UP:-"$cresset" up} --data "$tmp/data" --listen 127.0.0.1:0 --freq 499 --max-rate 100000 --interval 1s --wait-budget 0 >"$tmp/up.out" 2>"$tmp/up.err" &
 	always=$!
 	pids+=("$always")
-	for _ in $(seq 120); do
+	for _ in $(seq 600); do
 		url=$(sed -n 's/.*look at it: *//p' "$tmp/up.err" | head -n 1)
 		[ -n "$url" ] && curl -sf -m 60 -o /dev/null "${url}api/v1/status" && break
 		kill -0 "${pids[-1]}" 2>/dev/null || break
-		sleep 0.5
+		sleep 0.1
 	done
 	if ! curl -sf -m 60 "${url}api/v1/status" >"$tmp/up.status"; then
 		not_ok "up: the page responds" "$(tail -n 5 "$tmp/up.err")"
@@ -389,9 +391,9 @@ feature_up() {
 	[ -n "$always" ] && [ -n "$(half cresset-collect)" ] || always=${pids[-1]}
 	is "up: … with a page" "$(curl -s -m 60 -o "$tmp/page" -w '%{http_code}' "$url")" 200
 	# The collector may begin after the page does; a program that came before it would not be seen from its start.
-	for _ in $(seq 60); do
+	for _ in $(seq 300); do
 		[ -n "$(ask 'cpu{}' 2>/dev/null)" ] && break
-		sleep 1
+		sleep 0.2
 	done
 	"$progs/known" "$me" $long_s >"$tmp/up.truth"
 	off=$(truth up off wait_known)
@@ -441,7 +443,7 @@ feature_cost() {
 	known=${pids[-1]}
 	until_comm "$known" costly
 	begin "$tmp/cost.folded" -F 499 -p "$known"
-	until_cpu_s "$known" 4
+	until_cpu_ms "$known" 4000
 	# 7: BPF_PROG_TYPE_PERF_EVENT
 	fact "cost: $(cat /proc/"$recorder"/fdinfo/* 2>/dev/null | awk '
 		/^prog_type:/ { type = $2 } /^run_time_ns:/ { ns = $2 }

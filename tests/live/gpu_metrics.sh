@@ -139,7 +139,7 @@ is "no driver: one line" "$(cat "$tmp/list")" "no GPUs: NVIDIA's library is inst
 if ldconfig -p | grep -q libnvidia-ml.so.1; then
 	skip "nothing of it here" "this machine has NVIDIA's library"
 else
-	is "nothing of it here" "$("$cresset" gpu list)" "no GPUs: no NVIDIA driver: libnvidia-ml.so.1 is not here"
+	is "nothing of it here" "$("$cresset" gpu list)" "no GPUs: no NVIDIA driver: libnvidia-ml.so.1 not found"
 fi
 
 # --- the other backend: the same from its own script

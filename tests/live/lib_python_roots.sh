@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/live/lib_python_roots.sh [SUITE…]: fetches newer Debians with their Python into $BUILD/python/SUITE, where tests/live/lib_python.sh finds
-# them, and with their Go, for tests/live/go.sh. Existing ones that have all of that stay. Needs root, debootstrap and the archive: a suite that is
-# unavailable is named, with the reason.
+# them, and with their Go, musl and Erlang, for go.sh, musl.sh and erlang.sh. Existing ones that have all of that stay. Needs root, debootstrap and
+# the archive: a suite that is unavailable is named, with the reason.
 # DEBIAN_MIRROR= names another mirror than debootstrap's own.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -12,14 +12,14 @@ mkdir -p "$roots"
 packages() {
 	case $1 in
 	trixie) echo python3.13 ;;
-	sid) echo python3.14,python3.15,python3.15-dbg,golang-1.26-go,golang-1.27-go ;;
+	sid) echo python3.14,python3.15,python3.15-dbg,golang-1.26-go,golang-1.27-go,musl-tools,erlang-base ;;
 	*) return 1 ;;
 	esac
 }
 files() {
 	case $1 in
 	trixie) echo bin/python3.13 ;;
-	sid) echo bin/python3.14 bin/python3.15 bin/python3.15-dbg lib/go-1.26/bin/go lib/go-1.27/bin/go ;;
+	sid) echo bin/python3.14 bin/python3.15 bin/python3.15-dbg lib/go-1.26/bin/go lib/go-1.27/bin/go lib/x86_64-linux-musl/musl-gcc.specs bin/erl ;;
 	esac
 }
 is_whole() { # SUITE

@@ -17,8 +17,8 @@ recorded_file() {
 		refused=$(jq .not_walked_in_user_space "$tmp/json")
 		[ "$refused" != 0 ] || return 0
 	done
-	early=$(folded_sum 'truncated: unwind table not loaded' <"$tmp/out.folded")
-	[ "$early" -gt "$refused" ] || sed -i '/truncated: unwind table not loaded/d' "$tmp/out.folded"
+	early=$(folded_sum 'truncated: stack not copied' <"$tmp/out.folded")
+	[ "$early" -gt "$refused" ] || sed -i '/truncated: stack not copied/d' "$tmp/out.folded"
 }
 # Of the stacks that match one expression, at least 30, none matches another: none_of WHAT OF WRONG
 none_of() {

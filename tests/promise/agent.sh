@@ -12,7 +12,7 @@ done
 
 me=a$$
 chmod 755 "$tmp" # the sending process is not root
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+hold_port
 server_url=https://127.0.0.1:$port
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=here \
 	-addext subjectAltName=IP:127.0.0.1 -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
@@ -24,16 +24,31 @@ begin_server() {
 ask() { curl -sS -m 60 --cacert "$tmp/cert.pem" -H "Authorization: Bearer $read" "$server_url/$1" "${@:2}"; }
 burnt() { ask 'api/v1/sql?fmt=csv' --data "SELECT coalesce(sum(value), 0) FROM samples WHERE type = 'cpu' AND series IN
 	(SELECT series FROM labels WHERE key = 'comm' AND value = '$1')" | tail -n +2 | tr -d '\r'; }
-# A program has used so much CPU time: as many samples as that has ticks of 99 Hz. They come by chance, as it shares its CPU.
-is_burnt() { # NAME COMM CPU_S
-	near "$1" "$(burnt "$2")" $((99 * $3)) "$(awk "BEGIN { print 5 * sqrt(99 * $3) }")"
+# A program has used a second of CPU time: as many samples as that has ticks. They come by chance, as it shares its CPU.
+hz=199
+is_burnt() { # NAME COMM
+	near "$1" "$(burnt "$2")" $hz "$(awk "BEGIN { print 5 * sqrt($hz) }")"
+}
+
+# Until all samples of a program that has ended are there: the next batches change nothing.
+sequence() { ask debug/ingest | jq '.senders[0].last_sequence // 0'; }
+until_stored() { # COMM
+	local before next
+	for _ in $(seq 60); do
+		before=$(burnt "$1") next=$(($(sequence) + 3))
+		for _ in $(seq 600); do
+			[ "$(sequence)" -ge $next ] && break
+			sleep 0.2
+		done
+		[ "$before" -gt 0 ] && [ "$(burnt "$1")" = "$before" ] && return
+	done
 }
 
 begin_server
-begin_always agent --spool "$tmp/spool" --server "$server_url" --token-file "$tmp/token" --ca-file "$tmp/cert.pem" --label env=test
-"$progs/burn" "$me-first" 2 >/dev/null
+begin_always agent --spool "$tmp/spool" --server "$server_url" --token-file "$tmp/token" --ca-file "$tmp/cert.pem" --label env=test --freq $hz
+"$progs/burn" "$me-first" 1 >/dev/null
 until_stored "$me-first"
-is_burnt "the server has each sample of a program" "$me-first" 2
+is_burnt "the server has each sample of a program" "$me-first"
 ask "api/v1/flame?fmt=folded&q=cpu%7Bcomm%3D%22$me-first%22%7D" >"$tmp/folded"
 holds "… with the names of its functions" grep -q 'burn_outer;burn_loop' "$tmp/folded"
 before=$(burnt "$me-first")
@@ -41,11 +56,11 @@ before=$(burnt "$me-first")
 kill -9 "$server"
 wait "$server" 2>/dev/null
 until_said "batches in the spool"
-"$progs/burn" "$me-second" 2 >/dev/null
+"$progs/burn" "$me-second" 1 >/dev/null
 begin_server
 until_said "accepts batches again"
 until_stored "$me-second"
-is_burnt "data recorded without the server arrives" "$me-second" 2
+is_burnt "data recorded without the server arrives" "$me-second"
 is "… and nothing arrives twice" "$(burnt "$me-first")" "$before"
 is "… nor is a batch missing" "$(ask debug/ingest | jq -c '.senders[0] | [.missing, .rejected]')" "[0,0]"
 end_always

@@ -12,7 +12,7 @@ done
 mkdir "$tmp/bare"
 strip -o "$tmp/bare/prog" "$tmp/old/prog"
 for side in old new bare; do
-	"$cresset" record -q -F 999 --no-kernel -o "$tmp/$side.cresset" -- "$tmp/$side/prog" 2 || not_ok "recording $side" $?
+	"$cresset" record -q -F 999 --no-kernel -o "$tmp/$side.cresset" -- "$tmp/$side/prog" 1 || not_ok "recording $side" $?
 done
 
 # FUNCTION: "loose 1 1" if both sides have samples of it.

@@ -64,11 +64,14 @@ time.sleep(3600)' "$target" >"$tmp/holder" &
 else
 	skip "another user opens and locks files of a program" "no python3 here"
 fi
-exec 9<"/proc/$target/personality"
-flock -n 9
-inject
-is "a second attach at the same time is refused" "$status $(field error)" "1 another process is attaching to process $target"
-exec 9<&-
+# A user with the right to trace may not open the first one.
+for file in personality maps; do
+	exec 9<"/proc/$target/$file"
+	flock -n 9
+	inject
+	is "a second attach at the same time is refused ($file)" "$status $(field error)" "1 another process is attaching to process $target"
+	exec 9<&-
+done
 ended
 "$cresset" gpu attach 4194305 >"$tmp/out" 2>"$tmp/err"
 holds "no such process: refused" test $? -ne 0

@@ -19,7 +19,7 @@ until_cpu_s() { # the program has used so much more CPU time
 }
 burn_stopped() { # the recorder, meanwhile
 	kill -STOP "$recorder"
-	until_cpu_s 2
+	until_cpu_s 1
 	kill -CONT "$recorder"
 }
 begin "$tmp/whole.folded" -F 1000 -p "$lossy"
@@ -28,8 +28,8 @@ end
 is "a recording with the ordinary buffer ends with 0" $? 0
 holds "… and has lost nothing" grep -Eq '(^|[^0-9,])0 lost|lost 0' "$tmp/begin.err"
 
-# A ring of one page holds 42 samples. A recorder that is stopped while a program is given 2 s of CPU time at 1 kHz cannot have the other 1950.
-begin "$tmp/small.folded" -F 1000 --buffer 4096 -p "$lossy"
+# A ring of one page holds 42 samples. A recorder that is stopped while a program is given 1 s of CPU time at 2 kHz cannot have the other 1950.
+begin "$tmp/small.folded" -F 2000 --buffer 4096 -p "$lossy"
 burn_stopped
 end
 is "losses alone are not a failure" $? 0
@@ -37,13 +37,20 @@ lost=$(sed -nE 's/.*(^|[^0-9,])([0-9,]+) lost.*/\2/p; s/.*lost ([0-9,]+).*/\1/p'
 holds "losses are counted ($lost)" test "${lost:-0}" -ge 1000
 holds "… with their reason" grep -q 'ring buffer full' "$tmp/begin.err"
 holds "… and the remedy" grep -q -- '--buffer' "$tmp/begin.err"
-begin "$tmp/small.cresset" -F 1000 --buffer 4096 --max-lost 0.05 -p "$lossy"
+begin "$tmp/small.cresset" -F 2000 --buffer 4096 --max-lost 0.05 -p "$lossy"
 burn_stopped
 end
 is "more losses than --max-lost" $? 9
 "$cresset" report --json "$tmp/small.cresset" >"$tmp/report.json"
 holds "a recording contains its losses" test "$(jq '[.. | .ring_full? // empty] | add // 0' "$tmp/report.json")" -gt 0
 kill "$lossy"
+
+# The first samples of a program are walked from a copy of its stack, which is larger than this ring.
+begin "$tmp/copies.folded" -a -v -F 997 --buffer 4096
+for _ in $(seq 25); do "$progs/known" "c$$" 0.03 >/dev/null; done
+end
+holds "a stack that is not copied has the reason" grep -q '^c[^;]*;\[truncated: stack not copied: ring full\];' "$tmp/copies.folded"
+holds "… which -v counts" grep -Eq 'truncated .*stack not copied: ring full: [0-9]' "$tmp/begin.err"
 
 # --- refusals
 all=$(command -v setpriv)

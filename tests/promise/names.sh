@@ -18,35 +18,35 @@ named() {
 	fi
 }
 
-begin "$tmp/out.folded" -a -F 199
+begin "$tmp/out.folded" -a -F 397
 cp "$progs/burn" "$tmp/doomed"
-"$tmp/doomed" "$me-gone" 0.6 >/dev/null &
+"$tmp/doomed" "$me-gone" 0.4 >/dev/null &
 until_comm $! "$me-gone"
 rm "$tmp/doomed"
 wait $!
 cp "$progs/burn" "$tmp/swapped"
-"$tmp/swapped" "$me-new" 0.6 >/dev/null &
+"$tmp/swapped" "$me-new" 0.4 >/dev/null &
 until_comm $! "$me-new"
 cp "$progs/deep" "$tmp/swapped.new"
 mv "$tmp/swapped.new" "$tmp/swapped"
 wait $!
-"$progs/memfd" "$progs/burn" "$me-mem" 0.6 >/dev/null
+"$progs/memfd" "$progs/burn" "$me-mem" 0.4 >/dev/null
 cp "$progs/jit" "$tmp/$me-jit"
-"$tmp/$me-jit" 0.6
+"$tmp/$me-jit" 0.4
 cp "$progs/dl" "$tmp/$me-dl"
-"$tmp/$me-dl" "$progs/plug" 0.6
+"$tmp/$me-dl" "$progs/plug" 0.4
 mkdir -p "$tmp/hidden"
 cp "$progs/burn" "$tmp/other"
 # In a chroot whose root is not a mount point, unshare cannot keep mounts from spreading.
 spread=$(unshare -m true 2>/dev/null || echo --propagation=unchanged)
 # shellcheck disable=SC2086 # empty is nothing
-unshare -m $spread -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/other' '$tmp/hidden/burn' && '$tmp/hidden/burn' $me-ns 0.6" >/dev/null
+unshare -m $spread -p -f sh -c "mount -t tmpfs none '$tmp/hidden' && cp '$tmp/other' '$tmp/hidden/burn' && '$tmp/hidden/burn' $me-ns 0.4" >/dev/null
 strip -o "$tmp/$me-bare" "$progs/known"
 # Its own build id: a running copy with symbols, of another test, would give it names.
 id_at=$(readelf -SW "$tmp/$me-bare" | awk 'sub(/.*note.gnu.build-id/, "") { print $3 }')
 head -c 20 /dev/urandom | dd of="$tmp/$me-bare" bs=1 seek=$((0x$id_at + 16)) conv=notrunc 2>/dev/null
-"$tmp/$me-bare" "$me-bare" 1 >/dev/null
-dd if=/dev/zero of=/dev/null bs=1M count=50000 2>/dev/null
+"$tmp/$me-bare" "$me-bare" 0.6 >/dev/null
+dd if=/dev/zero of=/dev/null bs=1M count=20000 2>/dev/null
 end
 is "recording ends with 0" $? 0
 burns='burn_outer;(burn_loop|clock_gettime)' # one computes, the other looks when it is over

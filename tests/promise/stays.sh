@@ -1,20 +1,39 @@
 #!/usr/bin/env bash
 # tier: test
 # cresset up beside parts of it that are killed or stand still: who starts the readers is killed, and the collector begins again; a collector that is
-# stopped does not keep up from its end, nor does one that the kernel does not end.
+# stopped does not keep up from its end, nor does one that the kernel does not end. A part that cannot be started is reported.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 needs_recording
 
 chmod 755 "$tmp" # the store process is not root
+data=$tmp/data
 up() {
-	begin_always up --data "$tmp/data" --listen none
+	begin_always up --data "$data" --listen none
 	until_said "collector runs"
 }
 
+# An ordinary user reaches no process of root. So this one runs it with the capabilities of docs/requirements.md, and attacks it with none.
+user=64001
+five=+bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+syslog
+as() { "$@"; }
+program=$cresset
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
+	as() { setpriv --reuid $user --regid $user --clear-groups --inh-caps -all --bounding-set -all "$@"; }
+	install -d -o $user -g $user -m 700 "$tmp/home"
+	cp "$program" "$tmp/cresset"
+	cat >"$tmp/run" <<-END
+		#!/bin/sh
+		export CRESSET_CACHE=$tmp/home/cache
+		exec setpriv --reuid $user --regid $user --clear-groups --inh-caps $five --ambient-caps $five --bounding-set -all,$five $tmp/cresset "\$@"
+	END
+	chmod 755 "$tmp/run"
+	cresset=$tmp/run data=$tmp/home/data
+fi
+
 up
 first=$(half cresset-collect)
-kill -9 "$(pgrep -P "$first" -x cresset-nursery)"
+as kill -9 "$(pgrep -P "$first" -x cresset-nursery)"
 until_said "collector runs" 2
 is "the death of who starts the readers is said" "$(grep -c 'cresset-nursery, which starts the reader processes, was killed' "$tmp/log")" 1
 second=$(half cresset-collect)
@@ -26,14 +45,28 @@ done
 holds "… with another one" test -n "$(pgrep -P "$second" -x cresset-nursery)"
 is "… once" "$(grep -c 'collector has ended' "$tmp/log")" 1
 
-kill -STOP "$second"
+as kill -STOP "$second"
 end_always
 is "it ends beside a collector that is stopped" "$status" 0
 is "… and says whom it killed" "$(grep -c 'the collector did not end in time and is killed' "$tmp/log")" 1
 
+cresset=$program data=$tmp/data
 # Who traces a process keeps it from its end, as a lock of the kernel does.
-if command -v python3 >/dev/null; then
+up
+if command -v prlimit >/dev/null; then
+	prlimit --pid "$always" --nofile=3:
+	kill -9 "$(half cresset-store)"
+	until_said "cannot start the store process"
+	is "a part that cannot be started is reported" \
+		"$(grep -c 'cannot start the store process: Too many open files; it is tried again in 30 s' "$tmp/log")" 1
+	prlimit --pid "$always" --nofile=1024:
+	end_always
+	is "… and it ends without it" "$status" 0
 	up
+else
+	skip "a part that cannot be started is reported" "no prlimit here"
+fi
+if command -v python3 >/dev/null; then
 	collector=$(half cresset-collect)
 	python3 -c '
 import ctypes, sys, time
@@ -54,7 +87,7 @@ fi
 # Without the collector and processes in uninterruptible sleep.
 others() {
 	local pid n=0
-	for pid in $(pgrep -f "cresset up -v .*--data $tmp/data -"); do
+	for pid in $(pgrep -f "cresset up -v .*--data $data -"); do
 		[ "$pid" = "$collector" ] || grep -q '^State:.D' "/proc/$pid/status" 2>/dev/null || [ ! -e "/proc/$pid" ] || n=$((n + 1))
 	done
 	echo "$n"
@@ -73,5 +106,6 @@ if [ -s "$tmp/tracer" ]; then
 	wait "$tracer" 2>/dev/null
 else
 	skip "it ends beside a collector that the kernel does not end" "no process can be traced here"
+	end_always
 fi
 finish

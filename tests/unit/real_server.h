@@ -13,16 +13,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A free port; a server is given the same one each time. */
+/* A free port; a server is given the same one each time. A socket without a listener holds it until the test's process
+ * ends: no other process gets it, nor a connection from here while the server is away. */
 static inline uint16_t free_port(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	socklen_t len = sizeof a;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)), 0);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
 	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
-	close(fd);
 	return ntohs(a.sin_port);
 }
 

@@ -58,7 +58,7 @@ static inline void keep(void *ctx, const struct side_record *r)
 	if (drops(r))
 		return;
 	snprintf(k.name, sizeof k.name, "%s", r->name ? r->name : "");
-	resolve_seen(resolver, r);
+	resolve_seen(resolver, &k.r);
 	vec_push(&records, k);
 }
 

@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* The flame graph component alone (web/flame.js) in a real browser: what it draws, says and answers, beside the same
  * counted on stacks one by one. */
 'use strict';

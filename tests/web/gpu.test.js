@@ -212,7 +212,7 @@ test(
 		);
 		const ended = new Promise((resolve) => recorder.once('exit', resolve));
 		for await (const text of recorder.stdout) {
-			if (/ready/.test(text)) setTimeout(() => recorder.stdin.write('go\n'), 2000);
+			if (/ready/.test(text)) recorder.stdin.write('watched\ngo\n');
 			if (/done/.test(text)) recorder.stdin.end();
 		}
 		assert.strictEqual(await ended, 0);

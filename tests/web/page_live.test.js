@@ -1,10 +1,11 @@
 // tier: test
+// parts: 2
 /* Following, with two tabs of one browser: one stream for both, also after the tab that has it was closed; asking now
  * and then where there is none. */
 'use strict';
 const assert = require('node:assert');
 const path = require('node:path');
-const { after: atEnd, before, test } = require('node:test');
+const { after: atEnd, before, beforeEach, test } = require('node:test');
 const { tempDir } = require('./picture.js');
 const { launch, open, serve } = require('./page.js');
 
@@ -35,12 +36,16 @@ const streams = async () =>
 	Number(/cresset_http_live_streams (\d+)/.exec(await (await fetch(server.url + 'metrics')).text())[1]);
 /* The server sees that a tab has gone when it next looks. */
 async function streamsAre(n) {
-	for (let i = 0; i < 100 && (await streams()) !== n; i++)
+	let now = await streams();
+	for (let i = 0; i < 1200 && now !== n; i++) {
 		await new Promise((resolve) => {
 			setTimeout(resolve, 50);
 		});
-	assert.strictEqual(await streams(), n);
+		now = await streams();
+	}
+	assert.strictEqual(now, n);
 }
+beforeEach(() => streamsAre(0)); // of the test before it
 
 test('two tabs have one stream, and both follow; the other takes over', async () => {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });

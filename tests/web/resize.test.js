@@ -1,5 +1,5 @@
 // tier: test
-// parts: 2
+// parts: 3
 // tier: live CRESSET_RESIZE=all
 /* A window that becomes narrower or wider: what is open looks as if it had been opened at that width, box by box and
  * picture by picture, and nothing sticks out. In report.html and on each screen of the page. Without CRESSET_RESIZE:

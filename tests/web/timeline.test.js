@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* The Timeline screen in a real browser, on a store of known truth (tests/fixture/threads.c) and on a recording
  * (tests/fixture/waits.c). */
 'use strict';

@@ -556,6 +556,37 @@ int json_next(struct json_reader *r, struct json_value *out, struct err *err)
 	return rc;
 }
 
+static int json_skip_line(struct json_reader *r)
+{
+	int rc;
+	while ((rc = json_fill(r)) > 0) {
+		char *newline = memchr(r->p, '\n', r->end - r->p);
+		r->p = newline ? newline + 1 : r->end;
+		if (newline)
+			return 1;
+	}
+	return rc;
+}
+
+int json_next_text(struct json_reader *r, struct err *err)
+{
+	bool is_bad = r->failure.code == EBADMSG || r->depth;
+	int rc = 1;
+	char c;
+	if (is_bad)
+		r->failure = (struct err){ 0 };
+	r->state = EXPECT_VALUE;
+	r->depth = 0;
+	r->has_ahead = false;
+	if (is_bad)
+		rc = json_skip_line(r);
+	if (rc > 0)
+		rc = r->failure.code ? -r->failure.code : json_look(r, &c);
+	if (rc < 0 && err)
+		*err = r->failure;
+	return rc;
+}
+
 /* --- reading expected structures -------------------------------------------------------------- */
 
 static void json_put_back(struct json_reader *r, const struct json_value *v)

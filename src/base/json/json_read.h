@@ -101,6 +101,10 @@ int json_scalar(struct json_reader *r, struct json_value *out, struct err *err);
 /* Skips the next value. */
 int json_skip(struct json_reader *r, struct err *err);
 
+/* Goes to the next of several texts in a row (JSON Lines). After a bad text it goes to the end of
+ * the line first. Call before each text. Returns 1, 0 at the end of the input, or -errno. */
+int json_next_text(struct json_reader *r, struct err *err);
+
 double json_double(const struct json_value *v); /* of a JSON_NUMBER */
 
 /* Reads a number, or a string that is one, exactly. Returns false for any other value. */

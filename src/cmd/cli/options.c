@@ -12,7 +12,7 @@
 
 static const char *const color_words[] = { "auto", "always", "never", NULL };
 
-#define GLOBAL(member) .group = "Everywhere", .offset = offsetof(struct cmd_globals, member)
+#define GLOBAL(member) .group = "Common options", .offset = offsetof(struct cmd_globals, member)
 const struct cmd_opt global_options[] = {
 	{ "q", "quiet", NULL, "errors only", OPT_FLAG, GLOBAL(quiet) },
 	{ "v", "verbose", NULL, "more messages; -vv: even more", OPT_COUNT, GLOBAL(verbose) },

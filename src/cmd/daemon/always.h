@@ -183,6 +183,9 @@ struct always_run {
 	 * *always is the caller's. */
 	int (*fill)(void *ctx, struct cmd_line *line, const void *opts, struct up_opts *up,
 		    struct always **always);
+	/* Called once, when this user may record and before the directory is touched: completes up.
+	 * Returns an exit status, with the error printed. May be NULL. */
+	int (*begin)(void *ctx, struct up_opts *up);
 	/* Called when all is well and it records; may be NULL. */
 	void (*say)(void *ctx);
 	/* Called after a reload has filled both: returns the processes to restart for other reasons

@@ -85,6 +85,9 @@ static int run(struct always_run *r)
 
 	if (rc)
 		return cmd_fail(CMD_PERMISSION, &err);
+	int status = r->begin ? r->begin(r->ctx, &r->up) : CMD_OK;
+	if (status != CMD_OK)
+		return status;
 	rc = always_prepare_directory(&r->up, &r->dir, &err);
 	if (rc)
 		return cmd_fail(CMD_NO_OUTPUT, &err);

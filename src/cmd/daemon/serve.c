@@ -1,6 +1,7 @@
 /* cresset serve: serves a recording or a store over HTTP. */
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/init_socket.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/notify.h"
@@ -52,7 +53,7 @@ static const struct cmd_opt serve_options[] = {
 	{ NULL, "data", "DIR", "store directory, instead of FILE", OPT_STRING, PART("What", data),
 	  .basic = true },
 	DATA_DIR_FORCE("data-force", "What", offsetof(struct serve_opts, data_force)),
-	{ NULL, "retention", "TIME", "retention of --data: 36h, 14d", OPT_DURATION,
+	{ NULL, "retention", "TIME", "age at which data is deleted: 36h, 14d", OPT_DURATION,
 	  PART("What", retention_ns), .def = "14d", .min = 1, .basic = true },
 	{ NULL, "disk", "SIZE", "maximum disk usage of --data", OPT_SIZE, PART("What", disk_bytes),
 	  .def = "10G", .min = 1 << 20, .basic = true },
@@ -208,7 +209,10 @@ static int serve(const struct cmd_line *line, const struct serve_opts *o, const 
 	users_find(&users);
 	block_signals(&all);
 	int init = notify_open(); /* the sandbox allows no new sockets */
-	int rc = server_start(&opts, &server, &err);
+	int rc = init_socket_take(&err);
+	opts.socket = rc;
+	if (rc >= 0)
+		rc = server_start(&opts, &server, &err);
 	if (rc < 0) {
 		users_done(&users);
 		return cmd_fail(rc == -EINVAL || rc == -EPERM ? CMD_USAGE

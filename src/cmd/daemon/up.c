@@ -4,12 +4,17 @@
 #include "agent/name_guard.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/init_socket.h"
 #include "base/log.h"
 #include "cmd/daemon/always.h"
 #include "cmd/daemon/users.h"
+#include "cmd/doctor/doctor.h"
+#include "server/listen.h"
 #include "server/server.h"
 
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 struct up_cmd_opts {
 	const char *data, *listen, *ui_dir;
@@ -27,7 +32,7 @@ static const struct cmd_opt up_options[] = {
 	{ NULL, "ui-dir", "DIR",
 	  "directory of page files to use instead of the built-in ones, such as web/", OPT_STRING,
 	  PART("Data", ui_dir) },
-	{ NULL, "retention", "TIME", "retention: 36h, 14d", OPT_DURATION,
+	{ NULL, "retention", "TIME", "age at which data is deleted: 36h, 14d", OPT_DURATION,
 	  PART("Data", retention_ns), .def = "14d", .min = 1, .basic = true },
 	{ NULL, "disk", "SIZE", "maximum disk usage", OPT_SIZE, PART("Data", disk_bytes),
 	  .def = "10G", .min = 1 << 20, .basic = true },
@@ -56,6 +61,9 @@ struct up_page {
 	uint64_t memory_bytes;
 	struct users users, users_before;
 	struct server *server;
+	int socket;               /* listens; 0: none */
+	union listen_addr asked;  /* what --listen named when it was made */
+	bool is_begun, is_passed; /* is_passed: the init system has made it */
 };
 
 static int load_server(void *ctx, struct err *err)
@@ -80,7 +88,7 @@ static int start_server(void *ctx, struct store *store, const struct up_shared *
 	const struct name_guard *guard = shared->guard;
 	const struct health *health = shared->health;
 	struct up_page *page = ctx;
-	const struct server_opts opts = { .listen = page->listen,
+	const struct server_opts opts = { .socket = page->socket,
 					  .store = store,
 					  .sandbox = sandbox,
 					  .users = &page->users.given,
@@ -109,6 +117,59 @@ static void stop_server(void *ctx)
 	server_stop(page->server);
 }
 
+/* --- the socket ------------------------------------------------------------------------------- */
+
+static bool is_off(const struct up_page *page)
+{
+	return strcmp(page->listen, "none") == 0;
+}
+
+static bool is_same(const union listen_addr *a, const union listen_addr *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Port 0 is the same as the port that was free. */
+static bool has_address(const struct up_page *page, const union listen_addr *addr)
+{
+	union listen_addr now;
+
+	return page->socket &&
+	       (page->is_passed || is_same(&page->asked, addr) ||
+		(listen_address(page->socket, &now, NULL) == 0 && is_same(&now, addr)));
+}
+
+/* The store process has its own copy until it ends. */
+static void let_go(struct up_page *page)
+{
+	if (page->socket)
+		close(page->socket);
+	page->socket = 0;
+	page->is_passed = false;
+}
+
+/* Makes the socket, or another one if the address has changed. */
+static int settle_socket(struct up_page *page, const char *listen, struct err *err)
+{
+	const struct server_opts opts = { .listen = listen };
+	union listen_addr addr;
+
+	if (strcmp(listen, "none") == 0) {
+		let_go(page);
+		return 0;
+	}
+	int rc = page->is_passed ? 0 : listen_parse(listen, &addr, err);
+	if (rc || has_address(page, &addr))
+		return rc;
+	int fd = server_listen(&opts, err);
+	if (fd < 0)
+		return fd;
+	let_go(page);
+	page->socket = fd;
+	page->asked = addr;
+	return 0;
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_opts *up,
@@ -116,12 +177,17 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 {
 	const struct up_cmd_opts *o = opts;
 	struct up_page *page = ctx;
+	struct err err = { 0 };
 	int status = always_check_machine(&o->always);
 
 	if (status == CMD_OK)
 		status = always_new(line, &o->always, always);
 	if (status != CMD_OK)
 		return status;
+	if (page->is_begun && settle_socket(page, o->listen, &err)) {
+		always_free(*always);
+		return cmd_fail(CMD_FAILED, &err);
+	}
 	*up = (struct up_opts){
 		.data_dir = o->data,
 		.interval_ns = o->interval_ns,
@@ -139,14 +205,39 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 	page->listen = o->listen;
 	page->ui_dir = o->ui_dir;
 	page->memory_bytes = o->memory_bytes / 2;
-	if (strcmp(o->listen, "none") != 0)
+	if (!is_off(page))
 		up->server = (struct up_server){ .load = load_server,
 						 .start = start_server,
 						 .say = say_url,
 						 .stop = stop_server,
 						 .ctx = page,
-						 .read_dir = o->ui_dir };
+						 .read_dir = o->ui_dir,
+						 .socket = page->socket };
 	return CMD_OK;
+}
+
+static int begin(void *ctx, struct up_opts *up)
+{
+	struct up_page *page = ctx;
+	struct err err = { 0 };
+	int rc = is_off(page) ? 0 : init_socket_take(&err);
+
+	page->is_begun = true;
+	page->is_passed = rc > 0;
+	page->socket = page->is_passed ? rc : 0;
+	if (rc >= 0)
+		rc = settle_socket(page, page->listen, &err);
+	up->server.socket = page->socket;
+	return rc < 0 ? cmd_fail(collect_status(rc), &err) : CMD_OK;
+}
+
+/* Frees the port even if the kernel does not end the store process. A socket of the init system
+ * continues to listen. */
+static void end(struct up_page *page)
+{
+	if (page->socket && !page->is_passed)
+		shutdown(page->socket, SHUT_RDWR);
+	let_go(page);
 }
 
 static void say(void *ctx)
@@ -191,6 +282,7 @@ static int up_command(struct cmd_line *line, const void *opts)
 				   "data-force" },
 			 .process = "store process" },
 		.fill = fill,
+		.begin = begin,
 		.say = say,
 		.look_again = look_again,
 		.ctx = &page
@@ -200,6 +292,7 @@ static int up_command(struct cmd_line *line, const void *opts)
 		return cmd_usage(line, "unexpected argument '%s': up records the whole machine",
 				 line->args.v[0]);
 	int status = always_run(&r);
+	end(&page);
 	users_done(&page.users);
 	users_done(&page.users_before);
 	return status;
@@ -218,7 +311,7 @@ const struct cmd cmd_up = {
 		"and restarts the processes that a change affects.",
 	.examples = {
 		"cresset up\tthis machine, into /var/lib/cresset",
-		"cresset up --data prof --retention 30d\tsomewhere else, and longer",
+		"cresset up --data prof --retention 30d\tanother directory, for 30 days",
 		"cresset up --exclude 'user=\"backup\"'\teverything but a user's processes",
 	},
 	.options = up_options,

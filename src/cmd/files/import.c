@@ -222,17 +222,34 @@ static int send_readings(struct sending *s, struct err *err)
 	return rc;
 }
 
-static int send_profile(struct import *im, const char *path, struct profile *p, struct err *err)
+static int own_files(const struct import *im, const char *path, struct profile **p, struct err *err)
+{
+	uint64_t before = (*p)->meta.loss[LOSS_BUILD_ID_SHARED];
+	int rc = store_own_files(im->store, p, err);
+	uint64_t n = (*p)->meta.loss[LOSS_BUILD_ID_SHARED] - before;
+
+	if (n)
+		log_warn("%s: %" PRIu64
+			 " %s the build id of another file in %s: identified by path only",
+			 path, n, n == 1 ? "binary has" : "binaries have", im->opts->data);
+	return rc;
+}
+
+/* *p may be replaced. */
+static int send_profile(struct import *im, const char *path, struct profile **p, struct err *err)
 {
 	uint8_t sender[STORE_SENDER_BYTES];
-	struct sending s = { .im = im, .p = p, .batch = { .p = p, .sender = sender } };
-	int rc = settle_time(im, path, p, err);
+	struct sending s = { .im = im, .batch = { .sender = sender } };
+	int rc = settle_time(im, path, *p, err);
 
 	if (rc == 0)
-		rc = identify(im, path, p, sender, err);
+		rc = identify(im, path, *p, sender, err);
+	if (rc == 0)
+		rc = own_files(im, path, p, err);
 	if (rc)
 		return rc;
-	profile_add_labels(p, im->opts->labels.v, im->opts->labels.n);
+	s.p = s.batch.p = *p;
+	profile_add_labels(*p, im->opts->labels.v, im->opts->labels.n);
 	rc = send_samples(&s, err);
 	if (rc == 0)
 		rc = send_readings(&s, err);
@@ -265,7 +282,7 @@ static void import_file(struct import *im, const char *path)
 		load_say_losses(path, p);
 	}
 	if (is_loaded)
-		rc = send_profile(im, path, p, &err);
+		rc = send_profile(im, path, &p, &err);
 	profile_free(p);
 	if (is_loaded && is_of_store(rc))
 		im->status = cmd_fail(CMD_NO_OUTPUT, &err);

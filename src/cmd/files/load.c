@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cmd/cli/cmd.h"
@@ -17,6 +18,7 @@
 #include "profile/units.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +70,34 @@ static void say_stacks(const char *path, const struct local_stacks *l)
 	}
 }
 
-static int64_t written_ns(const char *path)
+static int64_t time_ns(const struct statx_timestamp *t)
 {
-	struct stat st;
-	if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
-	return st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
+	return t->tv_sec * 1000000000LL + t->tv_nsec;
+}
+
+static void set_times(struct format_here *here, const char *path)
+{
+	struct statx st;
+	here->mono_offset_ns = clock_wall_offset_ns();
+	here->up_ns = clock_mono_ns();
+	if (strcmp(path, "-") == 0 ||
+	    statx(AT_FDCWD, path, 0, STATX_BASIC_STATS | STATX_BTIME, &st) < 0 ||
+	    !S_ISREG(st.stx_mode))
+		return;
+	here->written_ns = time_ns(&st.stx_mtime);
+	here->created_ns = st.stx_mask & STATX_BTIME ? time_ns(&st.stx_btime) : 0;
+	here->bytes = st.stx_size;
+}
+
+static void say_code(const char *path, const struct profile *p)
+{
+	uint64_t n = p->meta.loss[LOSS_CODE_UNREAD];
+	if (n)
+		log_warn("%s: %" PRIu64
+			 " %s of generated code without a name: the perf map is of another "
+			 "program of the process, or its time is not known; perf record -k "
+			 "CLOCK_MONOTONIC records that",
+			 path, n, n == 1 ? "frame" : "frames");
 }
 
 int load_file(const char *path, const struct format *as, struct profile *p, struct err *err)
@@ -86,19 +110,22 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 	struct local_offsets offsets = { .home = getenv("HOME") };
 	struct format_here here = { .host = host.nodename,
 				    .code_name = local_code_name,
+				    .code_times = local_code_times,
 				    .ctx = &code,
 				    .is_replaced = local_file_is_replaced,
+				    .are_two = local_files_differ,
 				    .is_newer = local_file_is_newer,
-				    .written_ns = written_ns(path),
 				    .walk_stack = local_stacks_walk,
 				    .stacks = &stacks,
 				    .file_offset = local_offset,
 				    .offsets = &offsets };
+	set_times(&here, path);
 	int rc = format_read_file_here(path, as, profile_sink(p), &here, &used, err);
 	if (rc == -EISDIR)
 		err_hint(err, "query a store:  cresset query --data %s 'cpu{}'", path);
 	if (rc == 0 && used->read_here) {
 		say_stacks(path, &stacks);
+		say_code(path, p);
 		name_frames(path, p);
 	}
 	if (rc == 0)

@@ -233,21 +233,27 @@ static int inject_library(struct recording *r)
 	return CMD_OK;
 }
 
-/* Forks the command first: its pid is the target. */
-static int open_collector(struct recording *r)
+static void target_child(struct recording *r)
 {
 	struct sampler_opts *asked = &r->collect.sampler;
+	r->child_id = r->child.pid;
+	asked->target = TARGET_PID;
+	asked->ids = &r->child_id;
+	asked->n_ids = 1;
+	asked->wait_exec = true;
+}
+
+/* Forks the command first: its pid is the target, except with -a. */
+static int open_collector(struct recording *r)
+{
 	struct err err = { 0 };
 	if (r->line->command.n) {
 		if (inject_library(r) != CMD_OK)
 			return CMD_UNSUPPORTED;
 		if (child_start(&r->child, r->line->command.v, &err) < 0)
 			return cmd_fail(CMD_FAILED, &err);
-		r->child_id = r->child.pid;
-		asked->target = TARGET_PID;
-		asked->ids = &r->child_id;
-		asked->n_ids = 1;
-		asked->wait_exec = true;
+		if (!r->opts->all)
+			target_child(r);
 	}
 	record_gpu_start(r);
 	int rc = collect_open(&r->collect, profile_sink(r->profile), &r->collector, &err);

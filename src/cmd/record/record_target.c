@@ -27,8 +27,9 @@ static int parse_ids(struct cmd_line *line, const struct str_list *words, const 
 
 int target_finalize(struct cmd_line *line, const struct record_opts *o, struct sampler_opts *asked)
 {
-	int kinds = o->all + (o->pids.n > 0) + (o->tids.n > 0) + (asked->comm != NULL) +
-		    (asked->cgroup != NULL) + (line->command.n > 0);
+	/* With -a the command only limits the time. */
+	int kinds = (o->all || line->command.n) + (o->pids.n > 0) + (o->tids.n > 0) +
+		    (asked->comm != NULL) + (asked->cgroup != NULL);
 	if (kinds > 1)
 		return cmd_usage(line, "choose one of -a, -p, -t, --comm, --cgroup and -- COMMAND");
 	asked->target = asked->comm ? TARGET_COMM : asked->cgroup ? TARGET_CGROUP : TARGET_ALL;
@@ -56,7 +57,9 @@ static void describe_ids(struct buf *b, const char *what, const struct str_list 
 void target_describe(struct buf *b, const struct cmd_line *line, const struct record_opts *o)
 {
 	const struct sampler_opts *asked = &o->collect.sampler;
-	if (line->command.n)
+	if (line->command.n && o->all)
+		buf_addf(b, "the whole machine until %s ends", line->command.v[0]);
+	else if (line->command.n)
 		buf_adds(b, line->command.v[0]);
 	else if (o->pids.n)
 		describe_ids(b, "pid", &o->pids);

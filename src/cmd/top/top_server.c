@@ -301,7 +301,7 @@ static int begin(struct server_feed *f, bool goes_on)
 	if (rc == 0 && goes_on)
 		rc = pthread_create(&f->thread, NULL, run, f);
 	if (rc) {
-		err_set(&err, rc, "cannot start to fetch: %s", strerror(rc));
+		err_set(&err, rc, "cannot start a request: %s", strerror(rc));
 		return cmd_fail(CMD_FAILED, &err);
 	}
 	f->has_thread = goes_on;

@@ -396,7 +396,7 @@ int inspect_process(uint32_t pid, struct name_files *files, const char *debuginf
 	if (rc) {
 		inspection_done(&result);
 		rc = rc == -ENOENT ? -ESRCH : rc == -EPERM ? -EACCES : rc;
-		return err_set(err, -rc, "cannot look at process %" PRIu32 ": %s", pid,
+		return err_set(err, -rc, "cannot inspect process %" PRIu32 ": %s", pid,
 			       strerror(-rc));
 	}
 	memcpy(result.comm, stat.name, sizeof result.comm);

@@ -46,7 +46,7 @@ static size_t ring_bytes(const struct side_band *sb)
 
 static uint32_t wake_bytes(const struct side_band *sb)
 {
-	return sb->ring_pages * sysconf(_SC_PAGESIZE) / 8;
+	return sb->ring_pages * sysconf(_SC_PAGESIZE) / 4;
 }
 
 /* Only executable mappings are reported (mmap_data is off). */

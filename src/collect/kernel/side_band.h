@@ -1,7 +1,7 @@
 /* collect/kernel/side_band.h: perf's side band: records of what processes do, next to the samples.
  *
  * Two software dummy events per CPU: one ring carries MMAP2 (without build ids), the other COMM,
- * FORK and EXIT; both carry LOST. The reader is woken when an eighth of a ring is full, since a
+ * FORK and EXIT; both carry LOST. The reader is woken when a quarter of a ring is full, since a
  * wakeup costs more than reading what a new process maps. What cannot wait are files that were not
  * seen before and may be gone in a moment: collect/kernel/program_news.h. Records read at once are
  * handed out in time order. */
@@ -32,6 +32,10 @@ struct side_record {
 	uint64_t ino, ino_generation;
 	uint64_t lost;    /* LOST: how many records */
 	const char *name; /* MMAP: path as the process sees it; COMM: the new name */
+	/* Not the kernel's. MMAP: 1 + the id of the object (collect/process/object.h) that the
+	 * record refers to; 0: none yet. FORK: whether the child is known to have ended since. */
+	uint32_t object;
+	bool is_over;
 };
 
 struct side_band;

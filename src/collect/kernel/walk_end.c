@@ -27,6 +27,10 @@ static const struct {
 	[WALK_TIME] = REASON("time"),
 	[WALK_NO_ROOM] = REASON("no room for its mappings"),
 	[WALK_EXIT] = { "exit", "[exit]" },
+	[WALK_NO_COPY_ROOM] = REASON("stack not copied: ring full"),
+	[WALK_NO_COPY_TIME] = REASON("stack not copied: CPU time"),
+	[WALK_NO_MAPPING] = REASON("no mapping"),
+	[WALK_NO_FILE] = REASON("no file"),
 };
 
 const char *walk_end_reason(uint32_t end)

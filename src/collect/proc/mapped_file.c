@@ -70,14 +70,21 @@ int root_dir_open(int root, const char *path)
 	return open_in_root(root, path, O_RDONLY | O_DIRECTORY);
 }
 
-int process_root_open(uint32_t pid, const char *path, struct stat *st)
+int process_root_dir(uint32_t pid)
 {
 	char root[32];
 
 	snprintf(root, sizeof root, "/proc/%" PRIu32 "/root", pid);
-	int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int process_root_open(uint32_t pid, const char *path, struct stat *st)
+{
+	int root_fd = process_root_dir(pid);
+
 	if (root_fd < 0)
-		return -errno;
+		return root_fd;
 	int fd = root_file_open(root_fd, path, st);
 	close(root_fd);
 	return fd;

@@ -32,6 +32,9 @@ int mapped_file_open_mapping(const struct mapped_file *f, struct stat *st);
 /* Opens the target of "map_files/START-END" in an open /proc/PID, if it is a regular file. */
 int mapped_file_open_at(int process, const char *name, struct stat *st);
 
+/* Opens the root directory of a process, with its mount namespace, for root_file_open. */
+int process_root_dir(uint32_t pid);
+
 /* Opens a regular file by its path in the root directory and mount namespace of a process; symbolic
  * links cannot lead out of it. */
 int process_root_open(uint32_t pid, const char *path, struct stat *st);

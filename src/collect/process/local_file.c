@@ -62,6 +62,28 @@ static bool is_same(const struct local_file *f, int fd)
 	return fstat(fd, &st) == 0 && st.st_ino == f->inode && is_generation(fd, f->generation);
 }
 
+static bool fingerprints_differ(int a, int b)
+{
+	uint64_t code_a = elf_fingerprint(a), code_b = elf_fingerprint(b);
+	uint64_t names_a = elf_names_fingerprint(a), names_b = elf_names_fingerprint(b);
+
+	return (code_a && code_b && code_a != code_b) || (names_a && names_b && names_a != names_b);
+}
+
+bool local_files_differ(const char *a, const char *b, const uint8_t *build_id, size_t len)
+{
+	struct local_file one = { .path = a, .build_id = build_id, .build_id_len = len };
+	struct local_file other = { .path = b, .build_id = build_id, .build_id_len = len };
+	int fd_a = local_file_open(&one, NULL), fd_b = local_file_open(&other, NULL);
+	bool differ = fd_a >= 0 && fd_b >= 0 && fingerprints_differ(fd_a, fd_b);
+
+	if (fd_a >= 0)
+		close(fd_a);
+	if (fd_b >= 0)
+		close(fd_b);
+	return differ;
+}
+
 int local_file_keep(const struct local_file *f, int fd)
 {
 	if (fd < 0 || is_same(f, fd))

@@ -8,6 +8,7 @@
 #define CRESSET_COLLECT_PROCESS_LOCAL_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct local_file {
@@ -26,6 +27,9 @@ bool local_file_is_replaced(const char *path, uint32_t dev_major, uint32_t dev_m
 
 /* Whether the content of the file at a path was changed after this Unix time. */
 bool local_file_is_newer(const char *path, int64_t than_ns);
+
+/* Whether files at two paths have this build id, but not the same code or names. */
+bool local_files_differ(const char *a, const char *b, const uint8_t *build_id, size_t len);
 
 /* Opens it for reading. home: where .debug may be; NULL: not searched. -ESTALE: it is another file;
  * else -errno. */

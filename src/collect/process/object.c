@@ -59,11 +59,13 @@ static void close_fd(struct object_table *t, struct object *o)
 	if (o->is_copy)
 		t->far_bytes -= o->size;
 	o->is_copy = false;
+	o->stamp = (struct file_stamp){ 0 };
 	o->fd = -1;
 	o->state = OBJECT_CLOSED;
 }
 
-static void keep_fd(struct object_table *t, struct object *o, int fd)
+static void keep_fd(struct object_table *t, struct object *o, int fd,
+		    const struct file_stamp *stamp)
 {
 	struct object *oldest = t->oldest;
 
@@ -73,6 +75,7 @@ static void keep_fd(struct object_table *t, struct object *o, int fd)
 			object_index_drop_inode(t, oldest);
 	}
 	o->fd = fd;
+	o->stamp = *stamp;
 	o->state = OBJECT_OPEN;
 	lru_add(t, o);
 	t->n_open++;
@@ -154,6 +157,7 @@ void object_table_done(struct object_table *t)
 	vec_done(&t->free_ids);
 	object_index_done(t);
 	map_done(&t->awaited);
+	map_done(&t->parted);
 	user_shares_done(&t->users);
 	*t = (struct object_table){ 0 };
 }
@@ -201,16 +205,19 @@ static void keep_stat(struct object *o, const struct stat *st)
 	o->mtime_ns = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
 }
 
-/* The other object takes over the descriptor if it lacks one. */
+/* The other object takes over the descriptor if it lacks one. Else it stays open, and shows whether
+ * the copy is written again. */
 static void set_same_as(struct object_table *t, struct object *o, struct object *other)
 {
 	int fd = other->fd < 0 ? fcntl(o->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	const struct file_stamp stamp = o->stamp;
 
-	close_fd(t, o);
-	if (fd >= 0)
-		keep_fd(t, other, fd);
 	o->same_as = other->id;
 	object_ref(t, other->id);
+	if (fd >= 0 || o->is_copy)
+		close_fd(t, o);
+	if (fd >= 0)
+		keep_fd(t, other, fd, &stamp);
 }
 
 static bool may_be_one_build(const struct object *a, const struct object *b)
@@ -283,6 +290,48 @@ static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
 	       now.size == o->size && now.mtime_ns == o->mtime_ns;
 }
 
+/* A file may be written while it is mapped; the file of a running program, between two runs. */
+static bool was_written(const struct object_table *t, struct object *o)
+{
+	const struct object *known = o->same_as == OBJECT_NONE ? o : t->all.v[o->same_as];
+	struct stat st;
+
+	if (o->fd < 0 || !o->stamp.ctime_ns || fstat(o->fd, &st) || file_stamp_is(&o->stamp, &st))
+		return false;
+	if (!is_unchanged(known, o->fd, &st))
+		return true;
+	o->stamp = file_stamp_of(&st);
+	return false;
+}
+
+/* The copy is read from its own file when it is used next. */
+static void part(struct object_table *t, struct object *copy)
+{
+	struct object *of = t->all.v[copy->same_as];
+
+	if (!--of->refs && of->fd < 0) /* callers still use it: object_trim frees it */
+		object_index_drop_inode(t, of);
+	copy->same_as = OBJECT_NONE;
+	close_fd(t, copy);
+	copy->state = OBJECT_NEW;
+	map_put(&t->parted, copy->id, 1);
+}
+
+/* Its frames belong to another content: nothing is read for them from now on. Copies of it may
+ * still have the earlier content. */
+static void leave_rewritten(struct object_table *t, struct object *o)
+{
+	object_index_drop(t, o);
+	if (o->same_as != OBJECT_NONE)
+		part(t, o);
+	close_fd(t, o);
+	o->is_rewritten = true;
+	o->state = OBJECT_GONE;
+	for (size_t i = 0; i < t->all.n && o->refs; i++)
+		if (t->all.v[i] && t->all.v[i]->same_as == o->id)
+			part(t, t->all.v[i]);
+}
+
 /* --- far files -------------------------------------------------------------------------------- */
 
 static void ask_far(struct object_table *t, struct object *o, const struct mapped_file *f)
@@ -318,7 +367,7 @@ static void take_far(struct object_table *t, struct object *o, const struct far_
 		close(file->fd);
 		return;
 	}
-	keep_fd(t, o, file->fd);
+	keep_fd(t, o, file->fd, &(struct file_stamp){ 0 });
 	keep_stat(o, &file->st);
 	o->is_copy = file->is_copy;
 	t->far_bytes += o->is_copy ? o->size : 0;
@@ -391,9 +440,13 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 			ask_far(t, o, &f);
 		return;
 	}
-	keep_fd(t, o, fd);
+	struct file_stamp stamp = file_stamp_of_fd(fd);
+	keep_fd(t, o, fd, &stamp);
 	keep_stat(o, &st);
-	identify(t, o);
+	if (file_stamp_is_newer(&stamp, o->since_ns))
+		leave_rewritten(t, o);
+	else
+		identify(t, o);
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -472,18 +525,48 @@ static uint32_t add_for(struct object_table *t, uint32_t pid, const char *name, 
 	return id;
 }
 
-uint32_t object_of_record(struct object_table *t, const struct side_record *r)
+static uint32_t find_by_inode(struct object_table *t, const char *name, uint32_t maj, uint32_t min,
+			      uint64_t ino, uint64_t generation)
 {
-	uint32_t id = fileless_object(t, r->name, r->start);
+	uint32_t id = object_index_find_inode(t, name, maj, min, ino, generation);
 
-	if (id != OBJECT_NONE)
+	if (id == OBJECT_NONE || !was_written(t, t->all.v[id]))
 		return id;
-	id = object_index_find_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
-	if (id == OBJECT_NONE)
-		id = add_for(t, r->pid, r->name, r->maj, r->min, r->ino, r->ino_generation);
-	if (id == OBJECT_NONE)
+	leave_rewritten(t, t->all.v[id]);
+	return OBJECT_NONE;
+}
+
+/* A file without its content. */
+static uint32_t add_rewritten(struct object_table *t, const struct side_record *r)
+{
+	uint32_t id = add_for(t, r->pid, r->name, r->maj, r->min, 0, 0);
+	struct object *o = id == OBJECT_NONE ? NULL : t->all.v[id];
+
+	if (!o)
 		return OBJECT_NONE;
+	o->pid = r->pid;
+	o->is_rewritten = true;
+	o->state = OBJECT_GONE;
+	return id;
+}
+
+static uint32_t object_here(struct object_table *t, const struct side_record *r, bool *is_new)
+{
+	uint32_t id = find_by_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+
+	*is_new = id == OBJECT_NONE;
+	if (*is_new)
+		id = add_for(t, r->pid, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	if (*is_new && id != OBJECT_NONE)
+		t->all.v[id]->since_ns = r->time_ns;
+	return id;
+}
+
+/* Opens it if it never was. */
+static struct object *see(struct object_table *t, uint32_t id, const struct side_record *r)
+{
 	struct object *o = t->all.v[id];
+
 	o->pid = r->pid;
 	if (!o->ino_generation)
 		o->ino_generation = r->ino_generation;
@@ -495,7 +578,24 @@ uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 
 		object_open(t, o, &place);
 	}
-	return id;
+	return o;
+}
+
+uint32_t object_of_record(struct object_table *t, const struct side_record *r)
+{
+	uint32_t id = fileless_object(t, r->name, r->start);
+	struct object *o = NULL;
+	bool is_new = id != OBJECT_NONE;
+
+	if (is_new)
+		return id;
+	while (!o || (o->is_rewritten && !is_new)) { /* an earlier mapping was of another content */
+		id = object_here(t, r, &is_new);
+		if (id == OBJECT_NONE)
+			return OBJECT_NONE;
+		o = see(t, id, r);
+	}
+	return file_stamp_is_newer(&o->stamp, r->time_ns) ? add_rewritten(t, r) : id;
 }
 
 uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_map *m)
@@ -503,9 +603,12 @@ uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_m
 	uint32_t id = fileless_object(t, m->name, m->start);
 
 	if (id == OBJECT_NONE)
-		id = object_index_find_inode(t, m->name, m->maj, m->min, m->ino, 0);
-	if (id == OBJECT_NONE)
+		id = find_by_inode(t, m->name, m->maj, m->min, m->ino, 0);
+	if (id == OBJECT_NONE) {
 		id = add_for(t, pid, m->name, m->maj, m->min, m->ino, 0);
+		if (id != OBJECT_NONE)
+			t->all.v[id]->since_ns = clock_mono_ns();
+	}
 	if (id == OBJECT_NONE)
 		return OBJECT_NONE;
 	t->all.v[id]->pid = pid;
@@ -547,7 +650,10 @@ int object_fd(struct object_table *t, struct object *o)
 {
 	struct stat st;
 
-	if (o->fd >= 0 || o->state == OBJECT_NEW || o->state == OBJECT_AWAITED || o->name[0] != '/')
+	if (was_written(t, o))
+		leave_rewritten(t, o);
+	if (o->fd >= 0 || o->is_rewritten || o->state == OBJECT_NEW || o->state == OBJECT_AWAITED ||
+	    o->name[0] != '/')
 		return o->fd;
 	if (t->far) {
 		ask_again(t, o);
@@ -558,7 +664,9 @@ int object_fd(struct object_table *t, struct object *o)
 			      : process_root_open(o->pid, o->name, &st);
 
 		if (fd >= 0 && is_unchanged(o, fd, &st)) {
-			keep_fd(t, o, fd);
+			struct file_stamp stamp = file_stamp_of_fd(fd);
+
+			keep_fd(t, o, fd, &stamp);
 			return fd;
 		}
 		if (fd >= 0)

@@ -20,13 +20,15 @@
  * is opened once, and no deleted file is held for long.
  *
  * The kernel's (device, inode) is a key only while the inode cannot be reused for another file:
- * while it is mapped, or open here. */
+ * while it is mapped, or open here. A file that was written again in place is another object from
+ * then on; the earlier one is gone, since descriptor and mappings have the new content. */
 #ifndef CRESSET_COLLECT_PROCESS_OBJECT_H
 #define CRESSET_COLLECT_PROCESS_OBJECT_H
 
 #include "base/cpu_budget.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "collect/process/file_stamp.h"
 #include "collect/process/user_shares.h"
 #include "profile/frame.h"
 
@@ -80,7 +82,11 @@ struct object {
 	uint32_t awaited;           /* number of the request for it */
 	bool is_far;                /* on a file system that may not respond */
 	bool is_copy;               /* its descriptor is that of a copy */
-	bool opened;                /* at least once: the next two lines are valid */
+	/* Of the open file; unknown if that is a copy, or on a file system that may not respond. */
+	struct file_stamp stamp;
+	uint64_t since_ns; /* CLOCK_MONOTONIC: it was mapped then; 0: unknown */
+	bool is_rewritten; /* after it was mapped or opened: it gets neither names nor a table */
+	bool opened;       /* at least once: the next two lines are valid */
 	uint64_t dev, file_ino, size;
 	int64_t mtime_ns;
 	struct object *newer, *older; /* by last use, among those with a descriptor */
@@ -123,6 +129,7 @@ struct object_table {
 	struct far_files *far;      /* the caller's; NULL: all files are opened here */
 	struct proc_reader *reader; /* reads of processes; the caller's; NULL: this process does */
 	struct map awaited;         /* number → id */
+	struct map parted;          /* ids of copies that are read from their own files again */
 	uint64_t far_bytes;         /* of open copies */
 	struct user_shares users;
 	uint64_t refused;        /* mappings of files beyond the limits */

@@ -56,6 +56,7 @@ struct process {
 	/* When it started to run its program: CLOCK_MONOTONIC of its fork or exec; 0: before that
 	 * was watched. */
 	uint64_t begun_ns;
+	bool is_over; /* it has ended since the moment of the table */
 
 	/* Used by the resolver. */
 	uint64_t scanned_ns; /* last reading of its mappings from /proc */
@@ -76,6 +77,9 @@ struct process {
 	struct jit *jit; /* NULL: no code made at run time was seen */
 
 	uint64_t sent_image; /* id of the image that the walker has (walker/space.h); 0: none */
+	uint64_t sent_ns;    /* … and since when */
+	/* All of its mappings are from records, or were read from /proc before them. */
+	bool is_recorded;
 };
 
 struct process_exit {

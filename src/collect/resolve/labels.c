@@ -270,10 +270,12 @@ uint32_t process_labels(struct label_table *t, struct process *p, uint64_t cgrou
 			uint64_t now_ns)
 {
 	bool again = p->labels_known && p->cgroup_id == cgroup_id;
+	bool inherits = !again && p->labels && p->exe_known && p->cgroup_id == cgroup_id &&
+			!p->is_published;
 
-	/* Inherited labels are right with few exceptions, which are looked up at a later sample. */
-	if (!again && p->labels && p->exe_known && p->cgroup_id == cgroup_id && !p->is_published &&
-	    !has_budget(t, false, now_ns))
+	/* Inherited labels are right with few exceptions, which are looked up at a later sample. A
+	 * process that has ended has nothing left in /proc. */
+	if (inherits && (p->is_over || !has_budget(t, false, now_ns)))
 		return p->labels;
 	if (again && !p->is_published &&
 	    (now_ns < p->look_again_ns || p->is_kernel_thread || !has_budget(t, true, now_ns)))

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "bpf/space.h"
 #include "collect/process/elf_names.h"
+#include "format/common/format.h"
 #include "format/common/user_stack.h"
 #include "symbol/elf/elf_layout.h"
 #include "unwind/table.h"
@@ -28,6 +29,7 @@ struct profile;
 enum local_problem {
 	LOCAL_UNVERIFIED, /* named, but the file may not be the same */
 	LOCAL_MISSING,    /* no such file here */
+	LOCAL_REPLACED,   /* another one, or written again, called "app (deleted)" */
 	LOCAL_DIFFERS,    /* another build id */
 	LOCAL_UNREADABLE, /* no permission, or kernel addresses are hidden */
 	LOCAL_NO_SYMBOLS, /* no ELF file, or no symbols in it */
@@ -60,8 +62,12 @@ void local_names(struct profile *p, const char *home, const struct name_files_op
 
 enum { LOCAL_CODE_MAX_FILES = 256 };
 
-struct local_code {                          /* zeroed = empty */
-	VEC(struct symbol_source *) sources; /* NULL if there is no file */
+struct local_code_file {
+	struct symbol_source *names; /* NULL if there is no file */
+	struct format_code_times times;
+};
+struct local_code { /* zeroed = empty */
+	VEC(struct local_code_file) all;
 	struct map by_pid;
 	uint32_t files;
 };
@@ -69,6 +75,8 @@ struct local_code {                          /* zeroed = empty */
 /* Returns the name at an address of a process, valid until local_code_done; NULL: unknown. code is
  * a struct local_code: fits struct format_here. */
 const char *local_code_name(void *code, uint32_t pid, uint64_t addr);
+/* Returns false without a file. Fits as well. */
+bool local_code_times(void *code, uint32_t pid, struct format_code_times *out);
 void local_code_done(struct local_code *code);
 
 /* --- local_offsets.c -------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ const char *const local_problems[LOCAL_PROBLEMS] = {
 	[LOCAL_UNVERIFIED] =
 		"named by the files here, unverified: the recording has no build ids of them",
 	[LOCAL_MISSING] = "without names: not on this machine",
+	[LOCAL_REPLACED] = "without names: replaced, or written again, since it was recorded",
 	[LOCAL_DIFFERS] = "without names: another build is here",
 	[LOCAL_UNREADABLE] = "without names: may not be read",
 	[LOCAL_NO_SYMBOLS] = "without names: no symbols in the file",
@@ -103,6 +104,19 @@ static void name_by_elf(struct name_queue *n, uint32_t mapping, int fd)
 	close(fd);
 }
 
+/* Whether a file that is gone has a successor at its path. */
+static bool is_replaced(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	if (!str_ends(path, deleted))
+		return false;
+	char *now = xstrndup(path, strlen(path) - strlen(deleted));
+	bool is = access(now, F_OK) == 0;
+
+	free(now);
+	return is;
+}
+
 static void name_file(struct name_queue *n, uint32_t mapping)
 {
 	const struct mapping *m = &n->p->frames.mappings.v[mapping];
@@ -111,6 +125,8 @@ static void name_file(struct name_queue *n, uint32_t mapping)
 
 	if (fd >= 0)
 		name_by_elf(n, mapping, fd);
+	else if (is_replaced(f.path))
+		note(n, m, LOCAL_REPLACED);
 	else
 		note(n, m, problem_of(fd));
 }

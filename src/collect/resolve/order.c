@@ -95,24 +95,31 @@ static struct side_record side_at(const struct order *o, uint32_t index)
 	return r;
 }
 
-static void hand_out(struct order *o, const struct order_entry *e, const struct order_ops *ops,
-		     void *ctx)
+/* life: the number of its record in o->lives. */
+static void hand_out_side(struct order *o, const struct order_entry *e, size_t life,
+			  const struct order_ops *ops, void *ctx)
 {
-	if (e->is_side) {
-		struct side_record r = side_at(o, e->index);
+	struct side_record r = side_at(o, e->index);
 
+	r.is_over = lives_is_over(&o->lives, life);
+	if (lives_is_brief(&o->lives, life))
+		ops->brief(ctx, &r);
+	else
 		ops->side(ctx, &r);
-	} else {
-		struct order_sample *s = &o->samples.v[e->index];
+}
 
-		ops->sample(ctx, &s->ev, s->raw);
-		if (s->raw) {
-			o->raw_bytes -= s->raw->stack_bytes;
-			o->n_raw--;
-		}
-		free(s->raw);
-		s->raw = NULL;
+static void hand_out_sample(struct order *o, const struct order_entry *e,
+			    const struct order_ops *ops, void *ctx)
+{
+	struct order_sample *s = &o->samples.v[e->index];
+
+	ops->sample(ctx, &s->ev, s->raw);
+	if (s->raw) {
+		o->raw_bytes -= s->raw->stack_bytes;
+		o->n_raw--;
 	}
+	free(s->raw);
+	s->raw = NULL;
 }
 
 /* Moves the pending entries into new arrays, so that memory follows what is pending, not the past
@@ -160,6 +167,44 @@ static void part_due(struct order *o, uint64_t barrier_ns)
 	o->entries.n = n;
 }
 
+static void need_of(struct lives *l, const union order_event *ev)
+{
+	const struct wait_info *wait = &ev->wait.wait;
+	bool is_wait = ev->sample.kind == EVENT_WAIT || ev->sample.kind == EVENT_RAW;
+
+	lives_need(l, ev->sample.tgid);
+	if (is_wait && wait->waker_tgid)
+		lives_need(l, wait->waker_tgid);
+}
+
+/* A process with a sample after the barrier is also needed. */
+static void find_lives(struct order *o)
+{
+	lives_clear(&o->lives);
+	for (size_t i = 0; i < o->entries.n; i++)
+		if (!o->entries.v[i].is_side)
+			need_of(&o->lives, &o->samples.v[o->entries.v[i].index].ev);
+	for (size_t i = o->due.n; i-- > 0;) {
+		const struct order_entry *e = &o->due.v[i];
+
+		if (e->is_side)
+			lives_add(&o->lives, &o->sides.v[e->index].rec);
+		else
+			need_of(&o->lives, &o->samples.v[e->index].ev);
+	}
+}
+
+static void hand_out_due(struct order *o, const struct order_ops *ops, void *ctx)
+{
+	find_lives(o);
+	for (size_t i = 0, life = o->lives.of.n; i < o->due.n; i++) {
+		if (o->due.v[i].is_side)
+			hand_out_side(o, &o->due.v[i], --life, ops, ctx);
+		else
+			hand_out_sample(o, &o->due.v[i], ops, ctx);
+	}
+}
+
 void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *ops, void *ctx)
 {
 	bool any = o->entries.n && o->oldest_ns <= barrier_ns;
@@ -170,8 +215,7 @@ void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *op
 	}
 	part_due(o, barrier_ns);
 	qsort(o->due.v, o->due.n, sizeof *o->due.v, by_time);
-	for (size_t i = 0; i < o->due.n; i++)
-		hand_out(o, &o->due.v[i], ops, ctx);
+	hand_out_due(o, ops, ctx);
 	o->gone += o->due.n;
 	vec_clear(&o->due);
 	o->taken_ns = barrier_ns;
@@ -185,6 +229,7 @@ void order_done(struct order *o)
 		free(o->samples.v[i].raw);
 	vec_done(&o->entries);
 	vec_done(&o->due);
+	lives_done(&o->lives);
 	vec_done(&o->samples);
 	vec_done(&o->sides);
 	buf_done(&o->names);

@@ -3,7 +3,8 @@
  *
  * Rings of different CPUs are read one after the other, so their records are in order only within a
  * ring. Everything that is read is added here. order_take hands out, sorted by time, what is no
- * newer than a barrier: a moment before which every ring has been read. */
+ * newer than a barrier: a moment before which every ring has been read. Records of brief lives
+ * (lives.h) are handed out separately. */
 #ifndef CRESSET_COLLECT_RESOLVE_ORDER_H
 #define CRESSET_COLLECT_RESOLVE_ORDER_H
 
@@ -12,6 +13,7 @@
 #include "bpf/event.h"
 #include "bpf/gpu_event.h"
 #include "collect/kernel/side_band.h"
+#include "collect/resolve/lives.h"
 
 struct order_entry {
 	uint64_t time_ns;
@@ -36,6 +38,7 @@ struct order_side {
 };
 struct order {                                /* zeroed = empty */
 	VEC(struct order_entry) entries, due; /* due: of order_take */
+	struct lives lives;                   /* … in due */
 	VEC(struct order_sample) samples;
 	VEC(struct order_side) sides;
 	struct buf names;
@@ -52,6 +55,8 @@ struct order_ops {
 	/* raw is mostly NULL; valid during the call. */
 	void (*sample)(void *ctx, const union order_event *ev, const struct event_raw *raw);
 	void (*side)(void *ctx, const struct side_record *r);
+	/* The same for a record of a brief life, which no event needs. */
+	void (*brief)(void *ctx, const struct side_record *r);
 };
 
 void order_add_sample(struct order *o, const struct event_sample *s);

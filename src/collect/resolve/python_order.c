@@ -155,12 +155,35 @@ bool python_order_lacks(const struct python_order *o)
 	return o->placed < o->in.n_python;
 }
 
+/* Returns whether the part is native code of the interpreter, outside of its loop as marked. */
+static bool is_own(const struct python_order *o, size_t i)
+{
+	const struct python_part *p = &o->all.v[i];
+
+	return p->kind == PYTHON_NATIVE && o->in.is_interpreter &&
+	       o->in.is_interpreter(o->in.ctx, o->in.words[p->at]);
+}
+
+/* Returns whether the part may be called by the interpreter to call its loop, which is at its first
+ * or last instructions, or not entered: its frame is not in the chain. Code that the loop itself
+ * runs is called by the loop. */
+static bool may_enter_loop(const struct python_order *o, size_t i)
+{
+	if (i > MAX_WITHIN_ENDS + 1 || i + 1 >= o->all.n)
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (!is_own(o, k))
+			return false;
+	return is_own(o, i + 1);
+}
+
 bool python_order_is_trampoline(const struct python_order *o, size_t i)
 {
 	const struct python_part *p = &o->all.v[i];
 
-	return i && p[-1].kind == PYTHON_LOOP && p->kind == PYTHON_NATIVE &&
-	       o->in.words[p->at] & FRAME_ADDRESS;
+	if (p->kind != PYTHON_NATIVE || !(o->in.words[p->at] & FRAME_ADDRESS))
+		return false;
+	return (i && p[-1].kind == PYTHON_LOOP) || may_enter_loop(o, i);
 }
 
 bool python_order_folds(const struct python_order *o, size_t i, bool is_interpreter)

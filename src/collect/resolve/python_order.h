@@ -19,6 +19,8 @@ struct python_stack {
 	/* Returns whether a native frame is code that switches stacks below the interpreter
 	 * (greenlets). NULL: none is. */
 	bool (*is_switch)(void *ctx, uint64_t word);
+	/* Returns whether a native frame is the interpreter's own code. NULL: none is. */
+	bool (*is_interpreter)(void *ctx, uint64_t word);
 	void *ctx;
 };
 

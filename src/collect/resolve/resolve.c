@@ -139,6 +139,7 @@ void resolver_free(struct resolver *r)
 	vec_done(&r->gpu_befores);
 	traced_done(&r->traced);
 	label_table_done(&r->labels);
+	lives_done(&r->lives);
 	vec_done(&r->stack);
 	vec_done(&r->frames);
 	free(r);
@@ -182,18 +183,25 @@ static void expect_interpreters(struct resolver *r)
 	}
 }
 
+struct expecting {
+	struct space *space;
+	uint64_t until_ns;
+};
+
 static void expect_interpreter(void *ctx, uint32_t pid, const char *path)
 {
-	struct resolver *r = ctx;
+	struct expecting *e = ctx;
 
-	if (interpreted_is_likely_file(path))
-		space_expect(r->space, pid);
+	if (interpreted_is_likely_file(path) && clock_mono_ns() < e->until_ns)
+		space_expect(e->space, pid);
 }
 
-void resolve_expect_interpreters(struct resolver *r)
+void resolve_expect_interpreters(struct resolver *r, uint64_t until_ns)
 {
+	struct expecting e = { r->space, until_ns };
+
 	if (r->space && r->interpreted && space_has_all_processes(r->space))
-		proc_programs(expect_interpreter, r);
+		proc_programs(expect_interpreter, &e);
 }
 
 void resolve_snapshot(struct resolver *r, void (*between)(void *ctx), void *ctx)
@@ -254,12 +262,36 @@ static struct process *known_process(struct resolver *r, uint32_t pid, uint64_t 
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-void resolve_seen(struct resolver *r, const struct side_record *rec)
+/* The record's reference ends when it is applied. */
+void resolve_seen(struct resolver *r, struct side_record *rec)
 {
-	if (rec->kind == SIDE_MMAP)
-		object_of_record(&r->objects, rec);
-	if (r->space)
-		space_seen(r->space, rec);
+	uint32_t object = rec->kind == SIDE_MMAP ? object_of_record(&r->objects, rec) : OBJECT_NONE;
+
+	if (object == OBJECT_NONE)
+		return;
+	object_ref(&r->objects, object);
+	rec->object = object + 1;
+}
+
+void resolve_follow(struct resolver *r, const struct order_side *sides, size_t n)
+{
+	if (!r->space || !n)
+		return;
+	lives_clear(&r->lives);
+	for (size_t i = n; i-- > 0;)
+		lives_add(&r->lives, &sides[i].rec);
+	for (size_t i = 0; i < n; i++) {
+		if (lives_is_brief(&r->lives, n - 1 - i))
+			space_passed(r->space, &sides[i].rec);
+		else
+			space_seen(r->space, &sides[i].rec);
+	}
+}
+
+static void release_object(struct resolver *r, const struct side_record *rec)
+{
+	if (rec->object)
+		object_unref(&r->objects, rec->object - 1);
 }
 
 void resolve_expect(struct resolver *r, uint32_t pid)
@@ -285,10 +317,10 @@ void resolve_sync(struct resolver *r)
 		space_sync(r->space);
 }
 
-void resolve_send(struct resolver *r)
+void resolve_send(struct resolver *r, uint64_t until_ns)
 {
 	if (r->space)
-		space_send(r->space);
+		space_send(r->space, until_ns);
 }
 
 int resolve_fd(const struct resolver *r)
@@ -309,10 +341,9 @@ bool resolve_is_busy(const struct resolver *r)
 static void apply_mmap(struct resolver *r, const struct side_record *rec)
 {
 	struct process *p = known_process(r, rec->pid, rec->time_ns);
-	uint32_t object = object_of_record(&r->objects, rec);
-	struct image_map m = { rec->start, rec->start + rec->len, rec->pgoff, object };
+	struct image_map m = { rec->start, rec->start + rec->len, rec->pgoff, rec->object - 1 };
 
-	if (!p || object == OBJECT_NONE)
+	if (!p || !rec->object)
 		return;
 	process_map(&r->processes, p, &m);
 	if (p->awaits_exe && rec->name && *rec->name == '/')
@@ -346,8 +377,10 @@ static void apply_fork(struct resolver *r, const struct side_record *rec)
 		traced_forget(&r->traced, old);
 	}
 	struct process *p = process_fork(&r->processes, rec->ppid, rec->pid);
-	if (p)
-		p->begun_ns = rec->time_ns;
+	if (!p)
+		return;
+	p->begun_ns = rec->time_ns;
+	p->is_over = rec->is_over;
 }
 
 static void apply_lost(struct resolver *r, const struct side_record *rec)
@@ -377,6 +410,12 @@ void resolve_apply(struct resolver *r, const struct side_record *rec)
 		apply_lost(r, rec);
 		break;
 	}
+	release_object(r, rec);
+}
+
+void resolve_pass(struct resolver *r, const struct side_record *rec)
+{
+	release_object(r, rec);
 }
 
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st)
@@ -457,8 +496,10 @@ static void symbolize_objects(struct resolver *r, struct symbolize *s)
 		if (!o || o->mapping == MAPPING_NONE)
 			continue;
 		symbolize_object(s, &r->objects, o);
-		if (o->state == OBJECT_CLOSED && !o->loss_counted) {
-			r->sink->ops->loss(r->sink, LOSS_OBJECT_CLOSED, 1);
+		if ((o->state == OBJECT_CLOSED || o->is_rewritten) && !o->loss_counted) {
+			enum loss why = o->is_rewritten ? LOSS_OBJECT_GONE : LOSS_OBJECT_CLOSED;
+
+			r->sink->ops->loss(r->sink, why, 1);
 			o->loss_counted = true;
 		}
 	}

@@ -2,11 +2,12 @@
  *
  * Owns the process table (mappings per process), the object table (one per distinct file, at most
  * max_open_files descriptors open, least recently used closed first) and the cache from stacks of
- * addresses to stacks of the sink. The caller passes each side-band record twice: once when it is
+ * addresses to stacks of the sink. The caller passes each side-band record three times: when it is
  * read (resolve_seen: opens a file immediately, through /proc/PID/map_files, because it may be gone
- * in a millisecond), and again in time order (resolve_apply: changes the table). Samples arrive in
- * the same time order, so the table always shows the moment of the current event: pid reuse, exec,
- * fork without exec, dlopen and munmap need no versions. */
+ * in a millisecond), with all others of that reading (resolve_follow: informs the walker), and
+ * again in time order (resolve_apply: changes the table; or resolve_pass: no event needs it).
+ * Samples arrive in the same time order, so the table always shows the moment of the current event:
+ * pid reuse, exec, fork without exec, dlopen and munmap need no versions. */
 #ifndef CRESSET_COLLECT_RESOLVE_RESOLVE_H
 #define CRESSET_COLLECT_RESOLVE_RESOLVE_H
 
@@ -55,12 +56,17 @@ void resolver_free(struct resolver *r);
  * process, unless NULL: it may read and announce samples, but not resolve them. */
 void resolve_snapshot(struct resolver *r, void (*between)(void *ctx), void *ctx);
 
-/* Announces programs that are interpreters by their names to the walker: for a recording of the
- * whole machine. */
-void resolve_expect_interpreters(struct resolver *r);
+/* Announces programs that are interpreters by their names to the walker, until until_ns: for a
+ * recording of the whole machine. */
+void resolve_expect_interpreters(struct resolver *r, uint64_t until_ns);
 
-void resolve_seen(struct resolver *r, const struct side_record *rec);
+/* Sets the record's object. */
+void resolve_seen(struct resolver *r, struct side_record *rec);
+/* sides: all records of one reading, in time order. */
+void resolve_follow(struct resolver *r, const struct order_side *sides, size_t n);
 void resolve_apply(struct resolver *r, const struct side_record *rec);
+/* In place of resolve_apply, for a record of a brief life (lives.h). */
+void resolve_pass(struct resolver *r, const struct side_record *rec);
 
 /* Announces a process that will be sampled. */
 void resolve_expect(struct resolver *r, uint32_t pid);
@@ -71,8 +77,8 @@ void resolve_missed(struct resolver *r, const struct event_raw *raw);
 /* Passes everything seen since the last call to the walker; call it after reading, and when the
  * descriptor (-1: none) is readable. */
 void resolve_sync(struct resolver *r);
-/* The same without unwind tables, which takes less time. */
-void resolve_send(struct resolver *r);
+/* The same without unwind tables, which takes less time, and no longer than until_ns. */
+void resolve_send(struct resolver *r, uint64_t until_ns);
 int resolve_fd(const struct resolver *r);
 /* Returns when it wants to be called again; UINT64_MAX: never. */
 uint64_t resolve_sync_ns(const struct resolver *r);

@@ -227,6 +227,19 @@ static bool ends_below_main(struct resolver *r, const struct process *p,
 	return is_main;
 }
 
+/* Whether a walk ended at code without unwind rows because its file could not be read. */
+static bool ends_without_file(struct resolver *r, const struct process *p,
+			      const struct event_stack *st, const uint64_t *user, uint32_t n_user)
+{
+	uint64_t offset;
+	if (n_user <= st->n_python || (st->walk_end != WALK_NO_FP && st->walk_end != WALK_ASTRAY &&
+				       st->walk_end != WALK_UNREADABLE))
+		return false;
+	const struct object *o = place_of(r, p, st, user, n_user - 1, &offset);
+	return o && o->kind == OBJECT_FILE &&
+	       (o->state == OBJECT_GONE || o->state == OBJECT_AWAITED);
+}
+
 static enum walk_end end_of(struct resolver *r, const struct process *p,
 			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
 {
@@ -236,7 +249,9 @@ static enum walk_end end_of(struct resolver *r, const struct process *p,
 		return no_frame_pointer(st);
 	if (by_helper && n_user && st->walk_end == WALK_COMPLETE)
 		return helper_end(r, p, st, user);
-	return ends_below_main(r, p, st, user, n_user) ? WALK_COMPLETE : st->walk_end;
+	if (ends_below_main(r, p, st, user, n_user))
+		return WALK_COMPLETE;
+	return ends_without_file(r, p, st, user, n_user) ? WALK_NO_FILE : st->walk_end;
 }
 
 /* Appends a frame of the user part to r->stack; returns true when it is code made at run time. */
@@ -251,8 +266,9 @@ static bool push_user(struct resolver *r, const struct process *p, const struct 
 
 /* --- frames of Python among them -------------------------------------------------------------- */
 
-static bool is_interpreter(struct resolver *r, uint64_t word)
+static bool is_interpreter(void *ctx, uint64_t word)
 {
+	struct resolver *r = ctx;
 	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
 
 	return o && interpreted_is_runtime(o);
@@ -329,6 +345,7 @@ static void push_user_python(struct resolver *r, const struct process *p,
 		.is_whole = !walk_end_marker(end),
 		.is_cut = st->flags & STACK_PYTHON_CUT,
 		.is_switch = is_switch,
+		.is_interpreter = is_interpreter,
 		.ctx = r,
 	};
 	struct python_order o;

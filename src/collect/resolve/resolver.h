@@ -16,6 +16,7 @@
 #include "collect/resolve/gpu_names.h"
 #include "collect/resolve/gpu_origins.h"
 #include "collect/resolve/labels.h"
+#include "collect/resolve/lives.h"
 #include "collect/resolve/resolve_links.h"
 #include "collect/resolve/resolve_opts.h"
 #include "collect/resolve/series_cache.h"
@@ -50,6 +51,7 @@ struct resolver {
 	struct traced traced;
 	struct interpreted *interpreted; /* NULL: the walker does not know runtimes */
 	struct space *space;             /* NULL: frame pointers only */
+	struct lives lives;              /* of the last reading */
 	struct gpu_names gpu_names;
 	struct gpu_live gpu_live;       /* GPU memory in use */
 	struct gpu_origins gpu_origins; /* who allocates it, and who launches work on GPUs */

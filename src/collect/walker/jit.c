@@ -23,6 +23,7 @@ struct pending {
 	struct sample sample; /* its stack is not known yet */
 	uint32_t part;        /* enum account_part */
 	uint32_t n;
+	uint32_t tries; /* responses without all of its names */
 	uint64_t stack[];
 };
 
@@ -65,6 +66,8 @@ void jit_table_done(struct jit_table *t)
 	helper_free(t->own_helper);
 }
 
+enum { MAX_TRIES = 1 }; /* responses beyond the first that a sample waits for */
+
 /* --- passing on ------------------------------------------------------------------------------- */
 
 static uint32_t jit_frame(struct jit_table *t, const char *name)
@@ -93,11 +96,11 @@ static uint32_t answered_frame(struct jit_table *t, const struct jit *j, size_t 
 	return frame == FRAME_NONE ? unnamed_frame(t) : frame;
 }
 
-static void hand_over(struct jit_table *t, const struct jit *j, struct pending *p, size_t *answer,
+static void hand_over(struct jit_table *t, const struct jit *j, struct pending *p, size_t answer,
 		      uint32_t *frames)
 {
 	for (uint32_t i = 0; i < p->n; i++)
-		frames[i] = p->stack[i] & JIT_ADDRESS ? answered_frame(t, j, (*answer)++)
+		frames[i] = p->stack[i] & JIT_ADDRESS ? answered_frame(t, j, answer++)
 						      : (uint32_t)p->stack[i];
 	p->sample.stack = t->sink->ops->stack(t->sink, frames, p->n);
 	account_sample(t->accounts, &p->sample, p->part);
@@ -105,21 +108,69 @@ static void hand_over(struct jit_table *t, const struct jit *j, struct pending *
 		leaf_count(t->leaf_samples, frames[p->n - 1]);
 }
 
-/* Passes on all samples of a buffer, with the responses so far. */
-static void hand_over_all(struct jit_table *t, struct jit *j, struct buf *held)
+static uint32_t addresses_of(const struct pending *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		n += (p->stack[i] & JIT_ADDRESS) != 0;
+	return n;
+}
+
+static uint32_t unnamed_of(const struct jit *j, size_t answer, uint32_t n)
+{
+	uint32_t unnamed = 0;
+
+	for (size_t i = answer; i < answer + n && i < j->frames.n; i++)
+		unnamed += j->frames.v[i] == FRAME_NONE;
+	return unnamed;
+}
+
+/* A compiler writes its names later than it runs the code, a buffer at a time. So a sample without
+ * all of its names waits for another response, if the process writes names at all. */
+static bool may_wait(const struct jit_table *t, const struct jit *j, const struct pending *p)
+{
+	return j->process && j->has_files && !j->given_up && !t->is_settling &&
+	       p->tries < MAX_TRIES && t->pending_bytes < JIT_MAX_PENDING_BYTES / 2;
+}
+
+static void wait_again(struct jit *j, struct pending *p, size_t answer, size_t bytes)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (!(p->stack[i] & JIT_ADDRESS))
+			continue;
+		uint32_t frame = j->frames.v[answer++];
+		if (frame != FRAME_NONE)
+			p->stack[i] = frame;
+	}
+	p->tries++;
+	buf_add(&j->pending, p, bytes);
+}
+
+/* Passes on the samples of a buffer, with the responses so far. Samples that may wait are pending
+ * again. */
+static void hand_over_all(struct jit_table *t, struct jit *j, struct buf *held, bool is_over)
 {
 	VEC(uint32_t) frames = { 0 };
-	size_t answer = 0;
+	size_t answer = 0, kept = j->pending.len;
 
 	for (size_t at = 0; at < held->len;) {
 		struct pending *p = (struct pending *)(held->data + at);
+		size_t bytes = sizeof *p + p->n * sizeof p->stack[0];
+		uint32_t n = addresses_of(p), unnamed = unnamed_of(j, answer, n);
 
 		vec_reserve(&frames, p->n);
-		hand_over(t, j, p, &answer, frames.v);
-		at += sizeof *p + p->n * sizeof p->stack[0];
+		if (unnamed && !is_over && may_wait(t, j, p)) {
+			wait_again(j, p, answer, bytes);
+		} else {
+			j->passed += j->has_files ? 0 : unnamed;
+			hand_over(t, j, p, answer, frames.v);
+		}
+		answer += n;
+		at += bytes;
 	}
 	vec_done(&frames);
-	t->pending_bytes -= held->len;
+	t->pending_bytes -= held->len - (j->pending.len - kept);
 	buf_done(held);
 }
 
@@ -130,20 +181,20 @@ static uint32_t count_addresses(const struct buf *held)
 	for (size_t at = 0; at < held->len;) {
 		const struct pending *p = (struct pending *)(held->data + at);
 
-		for (uint32_t i = 0; i < p->n; i++)
-			n += (p->stack[i] & JIT_ADDRESS) != 0;
+		n += addresses_of(p);
 		at += sizeof *p + p->n * sizeof p->stack[0];
 	}
 	return n;
 }
 
-static void hand_over_asked(struct jit_table *t, struct jit *j)
+/* is_over: no sample waits for another response. */
+static void hand_over_asked(struct jit_table *t, struct jit *j, bool is_over)
 {
 	uint32_t n = count_addresses(&j->asked);
 
 	if (n > j->frames.n)
 		t->sink->ops->loss(t->sink, LOSS_CODE_UNREAD, n - j->frames.n);
-	hand_over_all(t, j, &j->asked);
+	hand_over_all(t, j, &j->asked, is_over);
 	vec_done(&j->frames);
 	j->n_asks = 0;
 }
@@ -288,11 +339,12 @@ static void ask(struct jit_table *t, struct jit *j)
 		return;
 	j->asked = j->pending;
 	j->pending = (struct buf){ 0 };
+	j->given_up = false;
 	if (!is_left_alone(t, j) && (j->is_told || j->process) && has_worker(t)) {
 		ask_about_asked(t, j);
 		return;
 	}
-	hand_over_asked(t, j);
+	hand_over_asked(t, j, true);
 }
 
 /* --- responses -------------------------------------------------------------------------------- */
@@ -308,8 +360,17 @@ static struct jit *find(const struct jit_table *t, uint32_t id)
 /* Each reading of the same files counts only bad entries beyond those counted before. */
 static void count_bad(struct jit_table *t, struct jit *j, const struct code_names_head *h)
 {
-	if (h->given_up)
-		t->sink->ops->loss(t->sink, LOSS_CODE_UNREAD, h->given_up);
+	uint64_t unread = h->given_up;
+
+	/* Samples that were passed on before the process wrote any name. */
+	if (h->has_files) {
+		unread += j->passed;
+		j->passed = 0;
+	}
+	j->has_files |= h->has_files != 0;
+	j->given_up |= h->given_up != 0;
+	if (unread)
+		t->sink->ops->loss(t->sink, LOSS_CODE_UNREAD, unread);
 	if (h->skipped <= j->skipped)
 		return;
 	t->sink->ops->loss(t->sink, LOSS_SYMBOLS_SKIPPED, h->skipped - j->skipped);
@@ -361,7 +422,7 @@ static bool take_answer(struct jit_table *t, const struct stream_message *m)
 	j->deaths = 0;
 	if (j->frames.n < j->n_asks)
 		return true;
-	hand_over_asked(t, j);
+	hand_over_asked(t, j, false);
 	if (!j->process)
 		ask(t, j);
 	forget_if_over(t, j);
@@ -379,7 +440,7 @@ static void leave_alone(struct jit_table *t, enum helper_end how)
 	j->is_left = true;
 	if (j->uid)
 		left_alone_add(&t->left_users, j->uid, clock_mono_ns(), JIT_LEFT_ALONE_NS);
-	hand_over_asked(t, j);
+	hand_over_asked(t, j, true);
 }
 
 /* Starts another worker, and repeats requests without a response. */
@@ -397,7 +458,7 @@ static void begin_again(struct jit_table *t, enum helper_end how)
 		if (j->asked.len && j->process && has_worker(t))
 			ask_about_asked(t, j);
 		else if (j->asked.len)
-			hand_over_asked(t, j);
+			hand_over_asked(t, j, true);
 		size_t n = t->all.n;
 		forget_if_over(t, j);
 		i += t->all.n == n;
@@ -467,19 +528,21 @@ static void drop_questions(struct jit_table *t)
 
 void jit_settle(struct jit_table *t, uint32_t wait_ms)
 {
+	t->is_settling = true;
 	jit_ask_all(t, wait_ms);
 	drop_questions(t);
 	for (size_t i = 0; i < t->all.n;) {
 		struct jit *j = t->all.v[i];
 		size_t n = t->all.n;
 
-		hand_over_asked(t, j);
+		hand_over_asked(t, j, true);
 		j->asked = j->pending;
 		j->pending = (struct buf){ 0 };
-		hand_over_asked(t, j);
+		hand_over_asked(t, j, true);
 		forget_if_over(t, j);
 		i += t->all.n == n;
 	}
+	t->is_settling = false;
 }
 
 void jit_close(struct jit_table *t, struct process *p, uint64_t exec_ns)

@@ -10,6 +10,13 @@
  *
  *     pending ──asked──▶ asked ──answered──▶ the sink
  *
+ * A compiler may write a name after its code has run: a buffer later, or at its end. An address
+ * gets the name that its file has at the time of the request, from its last entry. So a sample
+ * has the name of newer code only if that replaced its own while the sample was waiting: until
+ * the next cut but one if the process has such a file, otherwise until the next, or until the
+ * process or the recording ends. Frames that were passed on without a name before the file
+ * existed are counted once it does.
+ *
  * A perf map is known by the pid only. One that was last written before the process started to run
  * its program is of an earlier process or program, and one written after an exec is of the next:
  * neither is used, and frames without a name are counted.
@@ -54,6 +61,9 @@ struct jit { /* one per process */
 	bool has_dump;    /* … and where its jitdump is */
 	bool is_left;     /* reading its files blocks, or ends the worker */
 	uint32_t deaths;  /* of workers that read its files */
+	bool has_files;   /* a perf map or a jitdump, as of the last response */
+	bool given_up;    /* … to the last request: it could not be read in part */
+	uint64_t passed;  /* frames passed on without a name before it had one */
 	uint64_t skipped; /* entries that could not be read and were counted */
 	struct buf pending, asked;
 	uint32_t n_asks;      /* addresses in asked */
@@ -68,6 +78,7 @@ struct jit_table {
 	uint32_t unnamed_frame;   /* "[anon]"; FRAME_NONE until needed */
 	VEC(struct jit *) all;
 	size_t pending_bytes;
+	bool is_settling; /* no sample waits for another response */
 	uint32_t next_id;
 
 	struct helper *helper, *own_helper;

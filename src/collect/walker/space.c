@@ -59,9 +59,10 @@ struct space {
 	VEC(struct sent_image) sent;
 	VEC(uint32_t) free_sent;
 	struct space_files files;
-	uint64_t swept_ns;
+	uint64_t swept_ns, sweep_every_ns;
 	struct allowance scans;  /* CPU time for reading /proc */
 	struct map without_room; /* pids of processes without space */
+	struct map passed;       /* … that have ended lately, unseen (space_passed) */
 	uint64_t refused;        /* processes added to it so far */
 };
 
@@ -81,6 +82,7 @@ struct space *space_new(const struct space_maps *maps, struct object_table *obje
 	s->maps = *maps;
 	s->objects = objects;
 	s->interpreted = interpreted;
+	s->sweep_every_ns = SWEEP_EVERY_NS;
 	s->scans = (struct allowance){ .share = SCAN_SHARE, .most_ns = SCAN_SAVED_NS };
 	s->tables = table_store_new(&store);
 	if (!s->tables) {
@@ -98,6 +100,11 @@ void space_on_runtime(struct space *s, void (*fn)(void *ctx, uint32_t pid), void
 	s->runtime_ctx = ctx;
 }
 
+void space_sweep_every(struct space *s, uint64_t every_ns)
+{
+	s->sweep_every_ns = every_ns;
+}
+
 void space_free(struct space *s)
 {
 	if (!s)
@@ -110,6 +117,7 @@ void space_free(struct space *s)
 	vec_done(&s->sent);
 	vec_done(&s->free_sent);
 	map_done(&s->without_room);
+	map_done(&s->passed);
 	space_files_done(&s->files);
 	free(s);
 }
@@ -270,6 +278,7 @@ static bool put_process(struct space *s, struct process *p, uint32_t n_maps, uin
 			*s->maps.processes_full = 1;
 		return false;
 	}
+	p->sent_ns = out.sent_ns;
 	if (waits)
 		vec_push(&s->waiting, (struct waiting){ p->pid, out.sent_ns + wait_ns, wait_ns });
 	return true;
@@ -359,6 +368,17 @@ static void give_free_slots(struct space *s)
 	map_done(&given);
 }
 
+/* Frames of copies that were one object with a file have the number of that file until then. */
+static void send_parted(struct space *s)
+{
+	struct map parted = s->objects->parted;
+
+	s->objects->parted = (struct map){ 0 };
+	if (parted.n)
+		send_again(s, &parted);
+	map_done(&parted);
+}
+
 static void look_again(struct space *s, const struct waiting *w)
 {
 	struct process *p = process_find(&s->live, w->pid);
@@ -413,15 +433,22 @@ static void remove_process(struct space *s, struct process *p)
 
 static void on_fork(struct space *s, const struct side_record *r)
 {
+	const struct process *parent = process_find(&s->live, r->ppid);
 	struct process *old = process_find(&s->live, r->pid), *p;
 
-	if (r->pid == r->ppid || !process_find(&s->live, r->ppid))
+	if (r->pid == r->ppid)
 		return;
+	map_del(&s->passed, r->pid);
+	if (!parent)
+		return;
+	bool is_recorded = parent->is_recorded || (parent->scanned_ns && parent->image);
 	if (old)
 		remove_process(s, old);
 	p = process_fork(&s->live, r->ppid, r->pid);
-	if (p)
-		vec_push(&s->changed, r->pid);
+	if (!p)
+		return;
+	p->is_recorded = is_recorded;
+	vec_push(&s->changed, r->pid);
 }
 
 bool space_has_all_processes(const struct space *s)
@@ -443,19 +470,42 @@ static void on_exec(struct space *s, const struct side_record *r)
 	if (s->interpreted)
 		interpreted_forget(s->interpreted, p->pid);
 	p->scanned_ns = p->next_scan_ns = 0;
+	p->is_recorded = true;
 	vec_push(&s->changed, r->pid);
 }
 
 static void on_mmap(struct space *s, const struct side_record *r)
 {
 	struct process *p = process_find(&s->live, r->pid);
-	uint32_t object = p ? object_of_record(s->objects, r) : OBJECT_NONE;
+	uint32_t object = !p          ? OBJECT_NONE
+			  : r->object ? r->object - 1
+				      : object_of_record(s->objects, r);
 	struct image_map m = { r->start, r->start + r->len, r->pgoff, object };
 
 	if (object == OBJECT_NONE)
 		return;
 	process_map(&s->live, p, &m);
 	vec_push(&s->changed, r->pid);
+}
+
+/* A sample will meet a missing mapping. */
+static void on_lost(struct space *s)
+{
+	map_clear(&s->passed);
+	for (size_t i = 0; i < s->live.all.n; i++) {
+		struct process *p = s->live.all.v[i];
+
+		if (!p)
+			continue;
+		p->scanned_ns = p->next_scan_ns = 0;
+		p->is_recorded = false;
+	}
+}
+
+void space_passed(struct space *s, const struct side_record *r)
+{
+	if (r->kind == SIDE_FORK && r->pid != r->ppid)
+		map_put(&s->passed, r->pid, 1);
 }
 
 void space_seen(struct space *s, const struct side_record *r)
@@ -473,10 +523,8 @@ void space_seen(struct space *s, const struct side_record *r)
 	case SIDE_EXIT:
 		process_exit(&s->live, r->pid, r->tid, r->time_ns);
 		break;
-	case SIDE_LOST: /* a sample will meet what was missed */
-		for (size_t i = 0; i < s->live.all.n; i++)
-			if (s->live.all.v[i])
-				s->live.all.v[i]->scanned_ns = s->live.all.v[i]->next_scan_ns = 0;
+	case SIDE_LOST:
+		on_lost(s);
 		break;
 	}
 }
@@ -496,12 +544,22 @@ void space_expect(struct space *s, uint32_t pid)
 	vec_push(&s->changed, pid);
 }
 
-/* Whether its mappings are known, from reading /proc. */
+/* Whether its mappings are known, or it has ended. */
 static bool is_known(const struct space *s, uint32_t pid)
 {
 	const struct process *p = process_find(&s->live, pid);
 
-	return p && p->scanned_ns && p->image;
+	return p ? (p->scanned_ns || p->is_recorded) && p->image : map_get(&s->passed, pid) != NULL;
+}
+
+/* Whether /proc may have more mappings than the records: only if the kernel misses one although all
+ * were sent before the sample. */
+static bool has_more(const struct space *s, uint32_t pid, uint64_t sampled_ns)
+{
+	const struct process *p = process_find(&s->live, pid);
+	bool was_sent = p && p->sent_image && p->sent_ns < sampled_ns;
+
+	return !is_known(s, pid) || (p && (!p->is_recorded || was_sent));
 }
 
 void space_waited(struct space *s, uint32_t pid)
@@ -517,7 +575,7 @@ void space_missed(struct space *s, const struct event_raw *raw)
 	} else if (raw->table) {
 		space_files_want_table(&s->files, raw->table);
 		table_store_wait(s->tables, raw->table);
-	} else {
+	} else if (has_more(s, raw->ev.sample.tgid, raw->ev.sample.time_ns)) {
 		space_expect(s, raw->ev.sample.tgid);
 	}
 }
@@ -528,29 +586,35 @@ static void sweep(struct space *s)
 
 	for (struct process *p; (p = process_next_ended(&s->live, now_ns));)
 		remove_process(s, p);
-	if (now_ns < s->swept_ns + SWEEP_EVERY_NS)
+	if (now_ns < s->swept_ns + s->sweep_every_ns)
 		return;
 	s->swept_ns = now_ns;
+	map_clear(&s->passed);
 	space_files_sweep(&s->files);
 	give_free_slots(s);
+	send_parted(s);
 	if (s->without_room.n)
 		try_again(s);
 }
 
-void space_send(struct space *s)
+void space_send(struct space *s, uint64_t until_ns)
 {
-	for (size_t i = 0; i < s->changed.n; i++) {
+	size_t i = 0;
+
+	for (; i < s->changed.n && clock_mono_ns() < until_ns; i++) {
 		struct process *p = process_find(&s->live, s->changed.v[i]);
 
 		if (p)
 			send_process(s, p);
 	}
-	vec_clear(&s->changed);
+	s->changed.n -= i;
+	if (s->changed.n)
+		memmove(s->changed.v, s->changed.v + i, s->changed.n * sizeof *s->changed.v);
 }
 
 void space_sync(struct space *s)
 {
-	space_send(s);
+	space_send(s, UINT64_MAX);
 	space_files_want_arrived(&s->files);
 	look_at_waiting(s);
 	table_store_poll(s->tables);
@@ -633,6 +697,11 @@ static uint64_t raw_behind(void *ctx, uint64_t pc, uint64_t sp, uint64_t cfa)
 	return python_groups_mark(&((struct raw_walk *)ctx)->groups, pc, sp, cfa);
 }
 
+static bool is_mapped(const struct image *image, uint64_t address)
+{
+	return image && image_find(image, address);
+}
+
 struct unwind_walk space_walk(struct space *s, const struct image *image,
 			      const struct event_raw *raw, struct python_groups groups,
 			      uint64_t *frames, uint32_t max_frames)
@@ -654,6 +723,8 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 
 	table_store_trim_copies(s->tables);
 	w.end = stack_copy_end(&r.stack, w.end);
+	if (w.end == WALK_NO_FP && !is_mapped(image, raw->regs[PT_IP]))
+		w.end = WALK_NO_MAPPING;
 	return w;
 }
 

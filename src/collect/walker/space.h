@@ -47,12 +47,17 @@ struct space *space_new(const struct space_maps *maps, struct object_table *obje
 			struct interpreted *interpreted, const char *cache_root);
 /* Calls fn for each process that has a runtime, or may have one in a moment. */
 void space_on_runtime(struct space *s, void (*fn)(void *ctx, uint32_t pid), void *ctx);
+/* Sets the least time between two retries for processes and files without space. The default is
+ * 5 s. */
+void space_sweep_every(struct space *s, uint64_t every_ns);
 void space_free(struct space *s); /* call it before the objects are freed; NULL is fine */
 /* As struct space_maps. */
 bool space_has_all_processes(const struct space *s);
 
-/* Takes a record that was just read and whose file is open (object_of_record). */
+/* Takes a record that was just read, with its object. */
 void space_seen(struct space *s, const struct side_record *r);
+/* Takes a record of a process that has started and ended in the meantime. */
+void space_passed(struct space *s, const struct side_record *r);
 /* Loads the tables of a process that will be sampled. */
 void space_expect(struct space *s, uint32_t pid);
 /* Loads the tables of a process with a recorded wait, if it is not known. With selected targets it
@@ -63,8 +68,9 @@ void space_missed(struct space *s, const struct event_raw *raw);
 /* Passes changes and newly built tables to the kernel. Call it after reading, and when the
  * descriptor is readable. */
 void space_sync(struct space *s);
-/* Passes changes only: the kernel takes 10 ms for each MiB of tables. */
-void space_send(struct space *s);
+/* Passes changes only: the kernel takes 10 ms for each MiB of tables. From until_ns on
+ * (CLOCK_MONOTONIC) no further process is sent; the next call sends the rest. */
+void space_send(struct space *s, uint64_t until_ns);
 int space_fd(const struct space *s);
 /* Returns when space_sync has to look at something again; UINT64_MAX: never. */
 uint64_t space_look_ns(const struct space *s);

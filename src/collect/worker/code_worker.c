@@ -44,6 +44,10 @@ struct code_process {
 	uint32_t id, pid;
 	struct code_process_head head;
 	char *dump_path;
+	/* Its root directory, and who it was when it was last seen; a map may be written right
+	 * before the end. */
+	int root_fd; /* -1: unknown */
+	uint32_t ns_pid, uid;
 	struct code_file map, dump;
 	struct allowance allowance;
 	uint64_t used_ns;      /* last request */
@@ -107,26 +111,45 @@ static void keep_file(struct code_file *f, int fd, const struct stat *st, enum c
 /* Anybody can write to /tmp: only a file of the process's own user is trusted, or one of root that
  * all may read: in a private namespace, a process has any file there. The owner of /proc/PID is not
  * always the user: a process can make it root. */
-static bool owner_is_right(uint32_t pid, const struct stat *file)
+static bool owner_is_right(const struct code_process *p, const struct stat *file)
 {
 	bool is_public = file->st_uid == 0 && file->st_mode & S_IROTH;
-	uint32_t user;
 
-	return is_public || (proc_uid(pid, &user) == 0 && user == file->st_uid);
+	return is_public || p->uid == file->st_uid;
 }
 
-static int open_perf_map(uint32_t pid, struct stat *st)
+/* Notes where a process looks for files, while it is there. */
+static void look_at_process(struct code_process *p)
 {
-	uint32_t ns_pid = proc_ns_pid(pid);
+	uint32_t ns_pid = proc_ns_pid(p->pid), uid;
+	int root_fd = process_root_dir(p->pid);
+
+	if (!ns_pid || root_fd < 0 || proc_uid(p->pid, &uid)) {
+		if (root_fd >= 0)
+			close(root_fd);
+		return;
+	}
+	if (p->root_fd >= 0)
+		close(p->root_fd);
+	p->root_fd = root_fd;
+	p->ns_pid = ns_pid;
+	p->uid = uid;
+}
+
+static void look_for_map(struct code_process *p)
+{
+	struct stat st;
 	char path[48];
 
-	snprintf(path, sizeof path, "/tmp/perf-%" PRIu32 ".map", ns_pid);
-	int fd = ns_pid ? process_root_open(pid, path, st) : -ESRCH;
-	if (fd >= 0 && !owner_is_right(pid, st)) {
+	if (p->root_fd < 0)
+		return;
+	snprintf(path, sizeof path, "/tmp/perf-%" PRIu32 ".map", p->ns_pid);
+	int fd = root_file_open(p->root_fd, path, &st);
+	if (fd >= 0 && !owner_is_right(p, &st)) {
 		close(fd);
-		fd = -EACCES;
+		return;
 	}
-	return fd;
+	keep_file(&p->map, fd, &st, CODE_LOG_MAP);
 }
 
 static int open_dump(const struct code_process *p, struct stat *st)
@@ -150,10 +173,10 @@ static int open_dump(const struct code_process *p, struct stat *st)
 static void look_for_files(struct code_process *p)
 {
 	struct stat st;
-	int fd = open_perf_map(p->pid, &st);
 
-	keep_file(&p->map, fd, &st, CODE_LOG_MAP);
-	fd = p->dump.fd < 0 ? open_dump(p, &st) : -1;
+	look_at_process(p);
+	look_for_map(p);
+	int fd = p->dump.fd < 0 ? open_dump(p, &st) : -1;
 	keep_file(&p->dump, fd, &st, CODE_LOG_DUMP);
 }
 
@@ -163,6 +186,9 @@ static void forget_files(struct code_process *p)
 {
 	close_file(&p->map);
 	close_file(&p->dump);
+	if (p->root_fd >= 0)
+		close(p->root_fd);
+	p->root_fd = -1;
 	p->memory_bytes = 0;
 }
 
@@ -190,6 +216,11 @@ static size_t log_bytes(const struct code_file *f)
 	return stats.memory_bytes;
 }
 
+static bool is_open(const struct code_process *p)
+{
+	return p->map.fd >= 0 || p->dump.fd >= 0 || p->root_fd >= 0;
+}
+
 /* Closes the files of the least recently requested processes, and forgets their contents. */
 static void make_room(struct code_worker *w, const struct code_process *now)
 {
@@ -201,9 +232,8 @@ static void make_room(struct code_worker *w, const struct code_process *now)
 			struct code_process *p = w->all.v[i];
 
 			bytes += p->memory_bytes;
-			n += p->map.fd >= 0 || p->dump.fd >= 0;
-			if (p != now && (p->map.fd >= 0 || p->dump.fd >= 0) &&
-			    (!oldest || p->used_ns < oldest->used_ns))
+			n += is_open(p);
+			if (p != now && is_open(p) && (!oldest || p->used_ns < oldest->used_ns))
 				oldest = p;
 		}
 		if (!oldest || (bytes <= MAX_MEMORY_BYTES && n <= MAX_OPEN))
@@ -222,7 +252,7 @@ static void take_process(struct code_worker *w, const struct stream_message *m)
 	struct code_process *p = find(w, h.id);
 	if (!p) {
 		p = xcalloc(1, sizeof *p);
-		p->map.fd = p->dump.fd = -1;
+		p->map.fd = p->dump.fd = p->root_fd = -1;
 		p->allowance = (struct allowance){ .share = 2 * SHARE, .most_ns = SAVED_NS };
 		vec_push(&w->all, p);
 	}
@@ -263,7 +293,7 @@ struct name_queue {
 	struct map known; /* hash of a name as in its file → number */
 	struct buf names;
 	uint32_t n_names;
-	bool given_up, is_raw;
+	bool given_up, has_files, is_raw;
 };
 
 static void add_name(struct name_queue *g, uint32_t i)
@@ -335,11 +365,15 @@ static void make_names(struct code_worker *w, struct code_process *p, const stru
 	}
 	if (!is_last)
 		look_for_files(p);
+	else if (p->map.fd < 0)
+		look_for_map(p);
 	name_from(g, &p->dump, is_last);
-	if (is_map_of_program(p, h->exec_ns))
+	bool has_map = is_map_of_program(p, h->exec_ns);
+	if (has_map)
 		name_from(g, &p->map, is_last);
 	else
 		g->given_up |= p->map.fd >= 0;
+	g->has_files = has_map || p->dump.fd >= 0;
 	p->memory_bytes = log_bytes(&p->map) + log_bytes(&p->dump);
 	make_room(w, p);
 	spend(w, p, clock_thread_ns() - begin_ns);
@@ -355,6 +389,7 @@ static void answer(struct code_worker *w, const struct code_process *p,
 		head.given_up += g->given_up && !g->numbers[i];
 	if (p)
 		head.skipped = skipped_in(&p->map) + skipped_in(&p->dump);
+	head.has_files = g->has_files;
 	buf_add(&b, &head, sizeof head);
 	buf_add(&b, g->numbers, h->n * sizeof *g->numbers);
 	buf_add(&b, g->names.data, g->names.len);

@@ -50,8 +50,8 @@ struct code_names_head {
 	uint32_t id, n;
 	uint32_t given_up; /* asks without an answer: their file is not of the process's program, or
 			    * cannot be read, or not in time */
-	uint32_t reserved;
-	uint64_t skipped; /* unreadable entries of its files so far */
+	uint32_t has_files; /* the program has a perf map or a jitdump by now */
+	uint64_t skipped;   /* unreadable entries of its files so far */
 };
 
 /* Serves until the peer is gone. */

@@ -74,6 +74,14 @@ static struct give_frame bpftrace_frame(struct give_text t)
 	return f;
 }
 
+static bool bpftrace_begins(struct give_text name, const char *const roots[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (name.len >= strlen(roots[i]) && !memcmp(name.s, roots[i], strlen(roots[i])))
+			return true;
+	return false;
+}
+
 /* Functions at the root of kernel stacks. */
 static bool bpftrace_is_kernel(struct give_text name)
 {
@@ -82,16 +90,22 @@ static bool bpftrace_is_kernel(struct give_text name)
 		"start_kernel",  "irqentry", "kthread",           "do_syscall",
 		"el0",           "el1",      "cpu_startup_entry", "common_startup"
 	};
-	for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-		if (name.len >= strlen(roots[i]) && !memcmp(name.s, roots[i], strlen(roots[i])))
-			return true;
-	return name.len == 18 && memcmp(name.s, "0xffff", 6) == 0;
+	return bpftrace_begins(name, roots, sizeof roots / sizeof *roots) ||
+	       (name.len == 18 && memcmp(name.s, "0xffff", 6) == 0);
+}
+
+/* Functions at the root of stacks of programs. */
+static bool bpftrace_is_user(struct give_text name)
+{
+	static const char *const roots[] = { "_start+", "__libc_start_", "main+", "start_thread+",
+					     "clone",   "__clone",       "0x" };
+	return bpftrace_begins(name, roots, sizeof roots / sizeof *roots);
 }
 
 /* A stack of the key: its lines, leaf first. */
 struct bpftrace_stack {
 	const char *s, *end;
-	bool is_kernel;
+	bool is_kernel, is_user;
 };
 
 struct bpftrace_key {
@@ -144,7 +158,18 @@ static void bpftrace_end_stack(struct bpftrace_stack *stack)
 	struct give_text all = { stack->s, stack->end - stack->s };
 	const char *line = all.len > 1 ? memrchr(all.s, '\n', all.len - 1) : NULL;
 	line = line ? line + 1 : all.s;
-	stack->is_kernel = bpftrace_is_kernel(bpftrace_trim(line, stack->end - 1));
+	struct give_text root = bpftrace_trim(line, stack->end - 1);
+	stack->is_kernel = bpftrace_is_kernel(root);
+	stack->is_user = !stack->is_kernel && bpftrace_is_user(root);
+}
+
+/* kstack(3) has no root: it is the one next to a program's, or the first of two such. */
+static void bpftrace_find_kernel(struct bpftrace_key *k)
+{
+	struct bpftrace_stack *a = &k->stacks[0], *b = &k->stacks[1];
+	if (k->n_stacks != 2 || a->is_kernel || b->is_kernel || (a->is_user && b->is_user))
+		return;
+	(a->is_user ? b : a)->is_kernel = true;
 }
 
 /* The first line and those that begin with a comma have parts other than stacks. Returns false if
@@ -173,6 +198,7 @@ static bool bpftrace_split(struct bpftrace_reader *r, struct bpftrace_key *k)
 	}
 	for (int i = 0; i < k->n_stacks; i++)
 		bpftrace_end_stack(&k->stacks[i]);
+	bpftrace_find_kernel(k);
 	return true;
 }
 
@@ -354,14 +380,10 @@ static int bpftrace_json_maps(struct bpftrace_reader *r, struct json_reader *j)
 	return rc;
 }
 
-static bool bpftrace_json_line(struct bpftrace_reader *r, const char *line, size_t len)
+static int bpftrace_json_text(struct bpftrace_reader *r, struct json_reader *j)
 {
 	struct json_value key, type;
-	struct input *in;
 	bool is_map = false;
-	if (input_open_memory(line, len, &in, NULL) < 0)
-		return false;
-	struct json_reader *j = json_reader_new(in);
 	int rc = json_enter(j, JSON_OBJECT, r->err);
 	while (rc > 0 && (rc = json_key_next(j, &key, r->err)) > 0) {
 		if (json_is(&key, "type"))
@@ -371,20 +393,27 @@ static bool bpftrace_json_line(struct bpftrace_reader *r, const char *line, size
 							     : json_skip(j, r->err);
 		rc = rc < 0 ? rc : 1;
 	}
-	json_reader_free(j);
-	input_close(in);
-	return rc == 0;
+	return rc;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* A map is one line, of any length. */
+static int bpftrace_read_json(struct bpftrace_reader *r, struct input *in, struct err *err)
+{
+	struct json_reader *j = json_reader_new(in);
+	int rc;
+	while ((rc = json_next_text(j, err)) > 0)
+		r->skipped += bpftrace_json_text(r, j) < 0;
+	json_reader_free(j);
+	return rc;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static void bpftrace_line(struct bpftrace_reader *r, const char *line, size_t len, bool cut)
 {
 	if (cut) {
 		r->skipped++;
 		r->is_open = false; /* without the line it is another key */
-	} else if (len && *line == '{' && !r->is_open) {
-		r->skipped += !bpftrace_json_line(r, line, len);
 	} else {
 		bpftrace_text_line(r, line, len);
 	}
@@ -407,15 +436,38 @@ static void bpftrace_end(struct bpftrace_reader *r)
 		r->sink->ops->loss(r->sink, LOSS_INPUT_SKIPPED, r->skipped);
 }
 
-static int bpftrace_read(struct input *in, struct sink *sink, struct err *err)
+static int bpftrace_read_lines(struct bpftrace_reader *r, struct input *in, struct err *err)
 {
-	struct bpftrace_reader r = { .sink = sink };
 	const char *line;
 	size_t len;
 	bool cut;
 	int rc;
 	while ((rc = input_line(in, &line, &len, &cut, err)) > 0)
-		bpftrace_line(&r, line, len, cut);
+		bpftrace_line(r, line, len, cut);
+	return rc;
+}
+
+/* By the first line of a map: text of the script may come before it. */
+static bool bpftrace_is_json(const char *head, size_t len)
+{
+	struct cur c = cur_of(head, len);
+	const char *line;
+	size_t line_len;
+	while (cur_line(&c, &line, &line_len))
+		if (line_len && (*line == '{' || *line == '@'))
+			return *line == '{';
+	return false;
+}
+
+static int bpftrace_read(struct input *in, struct sink *sink, struct err *err)
+{
+	struct bpftrace_reader r = { .sink = sink };
+	const char *head;
+	size_t len;
+	int rc = input_peek(in, &head, &len, err);
+	if (rc == 0)
+		rc = bpftrace_is_json(head, len) ? bpftrace_read_json(&r, in, err)
+						 : bpftrace_read_lines(&r, in, err);
 	if (rc == 0 && !r.given)
 		rc = err_set(err, EBADMSG, "%s: no map of bpftrace has a stack in its keys",
 			     input_name(in));

@@ -8,9 +8,9 @@
  *
  * Leaf first; offsets are dropped, so keys that differ only there are added up. Each map with a
  * stack is a type in `count`, named like the map; "@" is `samples`. Of a key with two stacks the
- * one of the kernel, known by its root, is the leaf's side. The first text of up to 15 characters
- * in a key is the label `comm`, other parts together are `key`. Other maps, histograms and averages
- * are left out. */
+ * one of the kernel, known by its root, else by that of the other, else by its being the first, is
+ * the leaf's side. The first text of up to 15 characters in a key is the label `comm`, other parts
+ * together are `key`. Other maps, histograms and averages are left out. */
 #ifndef CRESSET_FORMAT_BPFTRACE_BPFTRACE_H
 #define CRESSET_FORMAT_BPFTRACE_BPFTRACE_H
 

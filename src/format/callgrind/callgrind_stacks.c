@@ -54,6 +54,7 @@ struct callgrind_stacks {
 	VEC(uint32_t) frames, way;
 	VEC(struct callgrind_row) rows;
 	struct map row_of;
+	bool is_shown; /* a type that has a cost */
 };
 
 /* --- frames --- */
@@ -388,6 +389,15 @@ static void stacks_give_rows(struct callgrind_stacks *x, uint32_t series)
 	map_clear(&x->row_of);
 }
 
+/* The first type with a cost is shown: a program that leaks may have no reachable bytes. */
+static void stacks_show(struct callgrind_stacks *x, uint32_t type)
+{
+	struct profile_meta *meta = x->sink->ops->meta(x->sink);
+	if (x->rows.n && !x->is_shown && meta->sample_types.n > 1)
+		meta->default_type = type;
+	x->is_shown |= x->rows.n > 0;
+}
+
 static void stacks_give_type(struct callgrind_stacks *x, const struct callgrind_type *t)
 {
 	struct sink *s = x->sink;
@@ -403,6 +413,7 @@ static void stacks_give_type(struct callgrind_stacks *x, const struct callgrind_
 	stacks_begin(x);
 	stacks_flow_all(x);
 	stacks_find_rest(x);
+	stacks_show(x, series.type);
 	stacks_give_rows(x, s->ops->series(s, &series));
 }
 

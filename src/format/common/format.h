@@ -72,20 +72,36 @@ struct format_write_opts {
 	char *const *notes;
 };
 
+/* Unix times in ns; 0: unknown. */
+struct format_code_times {
+	int64_t written_ns; /* the names were last written */
+	int64_t begun_ns;   /* the process with the pid now started */
+};
+
 /* Services to a reader of this machine, for files that were recorded on it. */
 struct format_here {
 	const char *host; /* host name as in uname(2) */
 	/* Returns the name of the code that a process generated at run time at addr, or NULL. Valid
 	 * until the next call. */
 	const char *(*code_name)(void *ctx, uint32_t pid, uint64_t addr);
+	/* Returns false if this pid has no names. NULL: names are of any time. */
+	bool (*code_times)(void *ctx, uint32_t pid, struct format_code_times *out);
 	void *ctx;
 	/* Whether another file is now at the path of one that was mapped. dev, inode and generation
 	 * (0: unknown) are the recorded ones. NULL: not known. */
 	bool (*is_replaced)(const char *path, uint32_t dev_major, uint32_t dev_minor,
 			    uint64_t inode, uint64_t generation);
+	/* Whether files at two paths have this build id, but not the same content. NULL: not
+	 * known. */
+	bool (*are_two)(const char *a, const char *b, const uint8_t *build_id, size_t len);
 	/* Whether the content of a file at a path is newer than this. NULL: not known. */
 	bool (*is_newer)(const char *path, int64_t than_ns);
-	int64_t written_ns; /* when the input file was written; 0: unknown */
+	/* When the input file was written and created, as Unix times; 0: unknown. Its size. */
+	int64_t written_ns, created_ns;
+	uint64_t bytes;
+	/* The wall clock minus CLOCK_MONOTONIC, and the latter; 0: unknown. */
+	int64_t mono_offset_ns;
+	uint64_t up_ns;
 	/* Unwinds a stack using the files it ran in. NULL: no stack is unwound. */
 	struct user_walk (*walk_stack)(void *stacks, const struct user_stack *s);
 	void *stacks;

@@ -1,4 +1,5 @@
 #include "format/common/give.h"
+#include "base/mem.h"
 
 #include "format/common/guess.h"
 #include "profile/frame.h"
@@ -88,31 +89,37 @@ void give_sums_add(struct give_sums *g, const struct give_row *row)
 	struct give_key key = { g, row };
 	uint64_t ids = hash_mix(row->pid, row->tid);
 	uint64_t hash = hash_mix(ids, (uint64_t)row->series << 32 | row->stack);
-	uint32_t fresh = g->rows.n, id = map_intern(&g->index, hash, fresh, give_same_row, &key);
+	uint32_t fresh = g->rows.n, id = id_intern(&g->index, hash, fresh, give_same_row, &key);
 	if (id == fresh)
 		vec_push(&g->rows, *row);
 	else
 		g->rows.v[id].value = sum_add(g->rows.v[id].value, row->value);
 }
 
+enum { GIVE_PIECE = 1 << 15 }; /* rows: their memory is given back together */
+
+/* The samples take more memory than the rows, which are no longer needed. */
 uint64_t give_sums_end(struct give_sums *g, struct sink *s)
 {
 	uint64_t n = 0;
+	id_index_done(&g->index);
 	for (size_t i = 0; i < g->rows.n; i++) {
 		const struct give_row *row = &g->rows.v[i];
 		struct sample sample = give_sample(row->series, row->stack, row->value);
-		if (!row->value)
-			continue;
 		sample.pid = row->pid;
 		sample.tid = row->tid;
-		s->ops->sample(s, &sample);
-		n++;
+		if (row->value)
+			s->ops->sample(s, &sample);
+		n += row->value != 0;
+		if ((i + 1) % GIVE_PIECE == 0)
+			mem_discard(&g->rows.v[i + 1 - GIVE_PIECE], GIVE_PIECE * sizeof *row);
 	}
+	vec_clear(&g->rows);
 	return n;
 }
 
 void give_sums_done(struct give_sums *g)
 {
 	vec_done(&g->rows);
-	map_done(&g->index);
+	id_index_done(&g->index);
 }

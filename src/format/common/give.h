@@ -50,7 +50,7 @@ struct give_row {
 #define GIVE_ROW_NO_IDS .pid = SAMPLE_NO_ID, .tid = SAMPLE_NO_ID
 struct give_sums {
 	VEC(struct give_row) rows;
-	struct map index;
+	struct id_index index;
 };
 void give_sums_add(struct give_sums *g, const struct give_row *row);
 /* Passes all but zeros to the sink, in the order in which they came; returns their number. */

@@ -164,8 +164,24 @@ static void fx_name_address(const struct fx_stacks *s, struct fx_frame *f, bool 
 	f->name = (struct fx_text){ name->data, name->len };
 }
 
+static bool fx_starts(struct fx_text t, const char *text)
+{
+	return t.len >= strlen(text) && memcmp(t.s, text, strlen(text)) == 0;
+}
+
+/* Python's sampler has its own frozen modules in category Native, and "<native>" in Python. */
+static uint8_t fx_kind_of_python(const struct fx_frame *f)
+{
+	if (fx_starts(f->binary, "<frozen "))
+		return FRAME_PYTHON;
+	return fx_starts(f->name, "<native>") ? FRAME_NATIVE : FRAME_KINDS;
+}
+
 static uint8_t fx_kind(const struct fx_stacks *s, const struct fx_frame *f)
 {
+	uint8_t python = fx_kind_of_python(f);
+	if (python != FRAME_KINDS)
+		return python;
 	uint8_t kind = f->category >= 0 && (size_t)f->category < s->n_kinds ? s->kinds[f->category]
 									    : FRAME_KINDS;
 	if (kind == FRAME_JS && !f->is_js)

@@ -1,6 +1,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/input.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "format/common/address_map.h"
 #include "format/common/give.h"
@@ -11,7 +12,12 @@
 #include <errno.h>
 #include <string.h>
 
-enum { GPERF_HEADER = 5, GPERF_NS_PER_US = 1000, GPERF_MAX_PERIOD_US = 3600u * 1000 * 1000 };
+enum {
+	GPERF_HEADER = 5,
+	GPERF_NS_PER_US = 1000,
+	GPERF_MAX_PERIOD_US = 3600u * 1000 * 1000,
+	GPERF_PIECE = 1 << 18 /* bytes given back together */
+};
 
 /* The words of a file. */
 struct gperf_words {
@@ -63,6 +69,8 @@ struct gperf_reader {
 	struct give_sums sums;
 	uint32_t series;
 	uint64_t skipped;
+	struct buf bytes; /* of the file; those before `read` were given back */
+	size_t read;
 };
 
 /* The program counters of a record. */
@@ -104,19 +112,33 @@ static void gperf_add(struct gperf_reader *r, struct gperf_record *one)
 	give_sums_add(&r->sums, &row);
 }
 
+static void gperf_discard(struct gperf_reader *r, const struct cur *c)
+{
+	size_t at = (const char *)c->p - r->bytes.data;
+	if (at - r->read < GPERF_PIECE)
+		return;
+	mem_discard(r->bytes.data + r->read, at - r->read);
+	r->read = at;
+}
+
 static int gperf_read_records(struct gperf_reader *r, struct cur c, const char *name,
 			      struct err *err)
 {
 	struct gperf_record one;
 	struct cur at = c;
+	bool more = true;
 	while (cur_left(&at) && gperf_next(r, &at, &one))
 		;
 	r->skipped = 0;
 	address_map_add_text(&r->map, (const char *)at.p, cur_left(&at));
-	while (cur_left(&c) && gperf_next(r, &c, &one))
+	while (cur_left(&c) && (more = gperf_next(r, &c, &one))) {
 		gperf_add(r, &one);
+		gperf_discard(r, &c);
+	}
+	r->skipped += more; /* cut between two records */
+	buf_done(&r->bytes);
 	if (give_sums_end(&r->sums, r->sink) == 0 && r->skipped)
-		return err_set(err, EBADMSG, "%s: a CPU profile of gperftools, cut in its head",
+		return err_set(err, EBADMSG, "%s: CPU profile of gperftools: truncated header",
 			       name);
 	if (r->skipped)
 		r->sink->ops->loss(r->sink, LOSS_INPUT_SKIPPED, r->skipped);
@@ -142,15 +164,15 @@ static int gperf_cpu_read_bytes(struct gperf_reader *r, struct cur c, const char
 static int gperf_cpu_read(struct input *in, struct sink *sink, struct err *err)
 {
 	struct gperf_reader r = { .sink = sink, .map = { .sink = sink } };
-	struct buf bytes = { 0 };
-	int rc = input_all(in, GPERF_MAX_BYTES, &bytes, err);
+	struct buf *bytes = &r.bytes;
+	int rc = input_all(in, GPERF_MAX_BYTES, bytes, err);
 	if (rc == 0)
-		rc = gperf_cpu_read_bytes(&r, cur_of(bytes.data ? bytes.data : "", bytes.len),
+		rc = gperf_cpu_read_bytes(&r, cur_of(bytes->data ? bytes->data : "", bytes->len),
 					  input_name(in), err);
 	address_map_done(&r.map);
 	give_sums_done(&r.sums);
 	vec_done(&r.frames);
-	buf_done(&bytes);
+	buf_done(&r.bytes);
 	return rc;
 }
 

@@ -343,6 +343,25 @@ static int64_t heaptrack_value(uint64_t count, uint64_t size)
 	return __builtin_mul_overflow(count, size, &v) ? INT64_MAX : v;
 }
 
+/* Gives a value of each allocation that has any. */
+static void heaptrack_give_values(struct heaptrack_reader *r, const struct heaptrack_type *t,
+				  uint32_t series, bool is_bytes)
+{
+	struct give_row row = { .series = series, GIVE_ROW_NO_IDS };
+	struct give_sums sums = { 0 };
+	for (size_t i = 0; i < r->allocations.n; i++) {
+		const struct heaptrack_allocation *a = &r->allocations.v[i];
+		uint64_t count = t->count(a);
+		if (!count || a->stack == STACK_TREE_NONE)
+			continue;
+		row.stack = a->stack;
+		row.value = heaptrack_value(count, is_bytes ? a->size : 1);
+		give_sums_add(&sums, &row);
+	}
+	give_sums_end(&sums, r->sink);
+	give_sums_done(&sums);
+}
+
 static void heaptrack_give_type(struct heaptrack_reader *r, const struct heaptrack_type *t)
 {
 	struct give_type objects = { .name = t->objects,
@@ -353,41 +372,43 @@ static void heaptrack_give_type(struct heaptrack_reader *r, const struct heaptra
 				   .sample_type = t->bytes,
 				   .unit = "bytes",
 				   .aggregation = t->aggregation };
-	struct give_row row = { GIVE_ROW_NO_IDS };
-	struct give_sums sums = { 0 };
 	uint32_t of_objects = give_series(r->sink, &objects);
 	uint32_t of_bytes = give_series(r->sink, &bytes);
+	heaptrack_give_values(r, t, of_objects, false);
+	heaptrack_give_values(r, t, of_bytes, true);
+}
+
+/* Replaces the row of each allocation by the stack of the sink. */
+static void heaptrack_resolve(struct heaptrack_reader *r)
+{
 	for (size_t i = 0; i < r->allocations.n; i++) {
-		const struct heaptrack_allocation *a = &r->allocations.v[i];
-		uint64_t count = t->count(a);
-		if (!count)
-			continue;
-		row.stack = a->stack == STACK_TREE_ROOT
-				    ? r->sink->ops->stack(r->sink, NULL, 0)
-				    : stack_tree_stack(&r->tree, r->sink, a->stack);
-		if (row.stack == STACK_TREE_NONE) {
-			r->skipped++;
-			continue;
-		}
-		row.series = of_objects;
-		row.value = heaptrack_value(count, 1);
-		give_sums_add(&sums, &row);
-		row.series = of_bytes;
-		row.value = heaptrack_value(count, a->size);
-		give_sums_add(&sums, &row);
+		struct heaptrack_allocation *a = &r->allocations.v[i];
+		if (a->seen != r->peaks)
+			a->at_peak = a->live;
+		if (!a->made)
+			a->stack = STACK_TREE_NONE;
+		else if (a->stack == STACK_TREE_ROOT)
+			a->stack = r->sink->ops->stack(r->sink, NULL, 0);
+		else
+			a->stack = stack_tree_stack(&r->tree, r->sink, a->stack);
+		r->skipped += a->made && a->stack == STACK_TREE_NONE;
 	}
-	give_sums_end(&sums, r->sink);
-	give_sums_done(&sums);
+}
+
+static void heaptrack_tables_done(struct heaptrack_reader *r)
+{
+	vec_done(&r->strings);
+	vec_done(&r->places);
+	vec_done(&r->frames);
+	vec_done(&r->stacks);
+	stack_tree_done(&r->tree);
 }
 
 static void heaptrack_give(struct heaptrack_reader *r)
 {
 	struct profile_meta *meta = r->sink->ops->meta(r->sink);
-	for (size_t i = 0; i < r->allocations.n; i++) {
-		struct heaptrack_allocation *a = &r->allocations.v[i];
-		if (a->seen != r->peaks)
-			a->at_peak = a->live;
-	}
+	heaptrack_resolve(r);
+	heaptrack_tables_done(r);
 	for (size_t i = 0; i < sizeof heaptrack_types / sizeof *heaptrack_types; i++)
 		heaptrack_give_type(r, &heaptrack_types[i]);
 	meta->default_type = meta->sample_types.v[meta->sample_types.n - 1];
@@ -427,12 +448,8 @@ static int heaptrack_read(struct input *in, struct sink *sink, struct err *err)
 {
 	struct heaptrack_reader r = { .sink = sink };
 	int rc = heaptrack_read_lines(&r, in, err);
-	vec_done(&r.strings);
-	vec_done(&r.places);
-	vec_done(&r.frames);
-	vec_done(&r.stacks);
+	heaptrack_tables_done(&r);
 	vec_done(&r.allocations);
-	stack_tree_done(&r.tree);
 	return rc;
 }
 

@@ -11,7 +11,9 @@
  *
  * - A Profile is one type and one period of one resource. A Sample is one stack with one set of
  *   attributes. It has one value for each time, no values if all are 1, or one value and no time. A
- *   type has the name of its period's type, else its own.
+ *   type has the name of its period's type, else its own. Two Profiles in a row, samples and
+ *   their CPU time, are one type if each time is the samples times the period. Else the first is
+ *   named `samples`.
  * - Attributes are labels. Those in the table of otlp_attr.c have other names here (thread.name is
  *   `comm`) or are columns (process.pid, thread.id, cpu.logical_number). Labels that say where
  *   something ran belong to the resource.

@@ -242,6 +242,7 @@ static int add_resource(struct otlp_reader *r, struct otlp_samples *s, struct cu
 		if (f.num == RESOURCE_PROFILES_RESOURCE && f.wire == PB_LEN)
 			take_resource(r, f.len);
 	otlp_samples_set_resource(s, r->labels.v, r->labels.n);
+	otlp_samples_set_profiles(s, whole);
 	while (rc == 0 && pb_next(&whole, &f))
 		if (f.num == RESOURCE_PROFILES_SCOPES && f.wire == PB_LEN)
 			rc = add_scope_profiles(r, s, f.len, err);

@@ -7,6 +7,7 @@
 #include "format/otlp/otlp_attr.h"
 #include "format/otlp/otlp_tables.h"
 #include "profile/sink.h"
+#include "profile/units.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,6 +43,11 @@ struct otlp_samples {
 	VEC(int64_t) values; /* of the current sample */
 	VEC(uint64_t) stamps;
 
+	/* Of the current resource. */
+	struct cur previous; /* the Profile before the current one */
+	bool has_cpu_time;   /* CPU time that is not a number of samples times the period */
+	VEC(int64_t) counts; /* of a sample, to be compared with its CPU time */
+
 	uint64_t given, rejected, n_values;
 };
 
@@ -67,6 +73,7 @@ void otlp_samples_free(struct otlp_samples *s, uint64_t *given, uint64_t *reject
 	map_done(&s->series_of_labels);
 	vec_done(&s->values);
 	vec_done(&s->stamps);
+	vec_done(&s->counts);
 	free(s->memos);
 	free(s);
 }
@@ -306,11 +313,134 @@ static void read_head(struct otlp_samples *s, struct cur c, struct otlp_profile 
 	}
 }
 
+/* --- samples and their CPU time --------------------------------------------------------------- */
+
+static struct unit_base unit_of(struct otlp_samples *s, uint64_t index)
+{
+	struct cur text = otlp_text(s->t, index);
+	return unit_base_of_n((const char *)text.p, cur_left(&text));
+}
+
+static bool is_cpu_time(struct otlp_samples *s, uint64_t type, uint64_t unit)
+{
+	struct unit_base u = unit_of(s, unit);
+	return cur_is(otlp_text(s->t, type), "cpu") && u.base && strcmp(u.base, "nanoseconds") == 0;
+}
+
+static bool has_cpu_time(struct otlp_samples *s, const struct otlp_profile *p)
+{
+	return !p->name.p && is_cpu_time(s, p->type, p->unit);
+}
+
+/* Whether p counts samples of CPU time. */
+static bool has_cpu_samples(struct otlp_samples *s, const struct otlp_profile *p)
+{
+	struct unit_base u = unit_of(s, p->unit);
+	return !p->name.p && cur_is(otlp_text(s->t, p->type), "samples") && u.base &&
+	       strcmp(u.base, "count") == 0 && is_cpu_time(s, p->period_type, p->period_unit);
+}
+
+/* Returns false at the end. A sample without values has one per time. */
+static bool next_sample(struct otlp_samples *s, struct cur *profile, struct otlp_sample *out)
+{
+	struct pb_field f;
+	while (pb_next(profile, &f)) {
+		if (f.num != OTLP_PROFILE_SAMPLES || f.wire != PB_LEN)
+			continue;
+		if (read_sample(s, f.len, out) && s->values.n == 0)
+			for (size_t i = 0; i < s->stamps.n; i++)
+				vec_push(&s->values, 1);
+		return true;
+	}
+	return false;
+}
+
+static bool same_sample(const struct otlp_sample *a, const struct otlp_sample *b)
+{
+	size_t len = cur_left(&a->attrs);
+	return a->stack == b->stack && a->link == b->link && len == cur_left(&b->attrs) &&
+	       (len == 0 || memcmp(a->attrs.p, b->attrs.p, len) == 0);
+}
+
+/* Whether each of the values is the count before times the period. */
+static bool values_are_counts_times(const struct otlp_samples *s, int64_t period, int64_t unit)
+{
+	int64_t product, value;
+	for (size_t i = 0; i < s->values.n; i++)
+		if (i == s->counts.n || __builtin_mul_overflow(s->counts.v[i], period, &product) ||
+		    __builtin_mul_overflow(s->values.v[i], unit, &value) || product != value)
+			return false;
+	return s->counts.n == s->values.n;
+}
+
+static bool compare_with_previous(struct otlp_samples *s, struct cur profile)
+{
+	struct cur previous = s->previous;
+	struct otlp_profile a = { 0 }, b = { 0 };
+	struct otlp_sample x, y;
+	int64_t period;
+	if (!previous.p)
+		return false;
+	read_head(s, previous, &a);
+	period = s->period;
+	read_head(s, profile, &b);
+	if (!has_cpu_samples(s, &a) || !has_cpu_time(s, &b) || period <= 0 ||
+	    __builtin_mul_overflow(unit_of(s, a.period_unit).scale, period, &period))
+		return false;
+	while (next_sample(s, &previous, &x)) {
+		vec_clear(&s->counts);
+		vec_append(&s->counts, s->values.v, s->values.n);
+		if (!next_sample(s, &profile, &y) || !same_sample(&x, &y) ||
+		    !values_are_counts_times(s, period, unit_of(s, b.unit).scale))
+			return false;
+	}
+	return !next_sample(s, &profile, &y);
+}
+
+/* Whether a Profile has the CPU time of the samples of the one before: the same stacks in the same
+ * order, each value times the period. Their units may differ. Nothing is counted as skipped. */
+static bool repeats_previous(struct otlp_samples *s, struct cur profile)
+{
+	uint64_t skipped = s->t->skipped;
+	bool repeats = compare_with_previous(s, profile);
+	s->t->skipped = skipped;
+	return repeats;
+}
+
+static void find_cpu_time(struct otlp_samples *s, struct cur scope)
+{
+	struct pb_field f;
+	while (!s->has_cpu_time && pb_next(&scope, &f)) {
+		if (f.num != SCOPE_PROFILES_PROFILES || f.wire != PB_LEN)
+			continue;
+		struct otlp_profile p = { 0 };
+		read_head(s, f.len, &p);
+		s->has_cpu_time = has_cpu_time(s, &p) && !repeats_previous(s, f.len);
+		s->previous = f.len;
+	}
+}
+
+void otlp_samples_set_profiles(struct otlp_samples *s, struct cur resource)
+{
+	uint64_t skipped = s->t->skipped;
+	struct pb_field f;
+	s->previous = (struct cur){ 0 };
+	s->has_cpu_time = false;
+	while (pb_next(&resource, &f))
+		if (f.num == RESOURCE_PROFILES_SCOPES && f.wire == PB_LEN)
+			find_cpu_time(s, f.len);
+	s->previous = (struct cur){ 0 };
+	s->t->skipped = skipped;
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
 static void set_type(struct otlp_samples *s, const struct otlp_profile *p)
 {
 	struct sink *sink = s->t->sink;
 	struct cur period_type = otlp_text(s->t, p->period_type);
-	uint64_t named = cur_left(&period_type) ? p->period_type : p->type;
+	bool has_own = s->has_cpu_time && has_cpu_samples(s, p);
+	uint64_t named = cur_left(&period_type) && !has_own ? p->period_type : p->type;
 	struct type type = { .name = otlp_string(s->t, named),
 			     .sample_type = otlp_string(s->t, p->type),
 			     .unit = otlp_string(s->t, p->unit),
@@ -326,11 +456,24 @@ static void set_type(struct otlp_samples *s, const struct otlp_profile *p)
 		sink->ops->meta(sink)->default_type = s->type;
 }
 
+static void count_as_given(struct otlp_samples *s, struct cur profile)
+{
+	struct pb_field f;
+	while (pb_next(&profile, &f))
+		s->given += f.num == OTLP_PROFILE_SAMPLES && f.wire == PB_LEN;
+}
+
 int otlp_samples_add(struct otlp_samples *s, struct cur profile)
 {
 	struct otlp_profile p = { 0 };
 	struct pb_field f;
 	uint64_t given = s->given, n = 0;
+	bool repeats = !s->has_cpu_time && repeats_previous(s, profile);
+	s->previous = profile;
+	if (repeats) {
+		count_as_given(s, profile);
+		return 0;
+	}
 	read_head(s, profile, &p);
 	set_type(s, &p);
 	s->n_profiles++;

@@ -175,8 +175,12 @@ void otlp_samples_free(struct otlp_samples *s, uint64_t *given, uint64_t *reject
 /* Sets the labels of all following profiles: a resource's, replacing the previous one's. */
 void otlp_samples_set_resource(struct otlp_samples *s, const struct label *labels, uint32_t n);
 
-/* Reads the samples of a Profile. Returns 0; -ENODATA if it has samples but gave none; -EBADMSG if
- * there are too many samples. */
+/* Starts the Profiles of a ResourceProfiles message. Two of them may be views of the same samples,
+ * their number and their CPU time: the second is left out, or each gets its own name. */
+void otlp_samples_set_profiles(struct otlp_samples *s, struct cur resource);
+
+/* Reads the samples of such a Profile. Returns 0; -ENODATA if it has samples but gave none;
+ * -EBADMSG if there are too many samples. */
 int otlp_samples_add(struct otlp_samples *s, struct cur profile);
 
 #endif

@@ -346,13 +346,23 @@ static void put_value_type(struct otlp_writer *w, uint32_t field, uint32_t type,
 	pb_end(w->out, mark);
 }
 
+/* Whether two types have this name: a reader would rename one (otlp.h). */
+static bool is_shared_name(const struct profile *p, uint32_t name)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->series.types.n; i++)
+		n += p->series.types.v[i].name == name;
+	return n > 1;
+}
+
 static void add_group_attrs(struct otlp_writer *w, const struct group *g)
 {
 	const struct type *t = &w->p->series.types.v[g->type];
 	uint32_t guessed = t->period_type ? t->period_type : t->sample_type;
 	vec_clear(&w->attrs);
 	w->attrs_labels = NO_LABELS;
-	if (t->name != guessed || strcmp(profile_str(w->p, guessed), "off_cpu") == 0)
+	if (t->name != guessed || strcmp(profile_str(w->p, guessed), "off_cpu") == 0 ||
+	    is_shared_name(w->p, t->name))
 		vec_push(&w->attrs, otlp_put_role_string(&w->put, ATTR_TYPE, t->name));
 	if (t->aggregation == AGG_SNAPSHOT)
 		vec_push(&w->attrs, otlp_put_role_true(&w->put, ATTR_SNAPSHOT));

@@ -401,17 +401,19 @@ static int read_stream(struct input *in, struct sink *sink, const struct format_
 	return rc;
 }
 
-/* Loads a file whose end cannot be read first into memory. */
+/* Loads a file whose end cannot be read first into memory. It is a copy, or compressed. */
 static int read_whole(struct input *in, struct sink *sink, const struct format_here *here, bool big,
 		      struct err *err)
 {
+	struct format_here copy = here ? *here : (struct format_here){ 0 };
 	struct buf b = { 0 };
 	struct input *whole;
 	int rc = input_all(in, PERF_DATA_MAX_PACKED, &b, err);
 	if (rc == 0)
 		rc = input_open_memory(b.data, b.len, &whole, err);
 	if (rc == 0) {
-		rc = read_stream(whole, sink, here, big, false, err);
+		copy.created_ns = 0;
+		rc = read_stream(whole, sink, here ? &copy : NULL, big, false, err);
 		input_close(whole);
 	}
 	buf_done(&b);

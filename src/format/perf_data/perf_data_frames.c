@@ -2,6 +2,7 @@
 #include "format/perf_data/perf_data_frames.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "format/common/format.h"
 #include "format/common/user_stack.h"
 #include "format/perf_data/perf_data_event.h"
@@ -34,14 +35,17 @@ void pd_frames_init(struct pd_frames *f, struct sink *sink, const struct pd_info
 		    struct pd_world *world, const struct format_here *here)
 {
 	*f = (struct pd_frames){ .sink = sink, .info = info, .world = world, .here = here };
+	pd_code_init(&f->code, here);
 }
 
 void pd_frames_done(struct pd_frames *f)
 {
 	vec_done(&f->objects);
 	map_done(&f->object_index);
+	map_done(&f->by_build_id);
 	map_done(&f->replaced);
 	arena_done(&f->paths);
+	pd_code_done(&f->code);
 	vec_done(&f->stack);
 }
 
@@ -154,6 +158,30 @@ static void object_take_build_id(struct pd_frames *f, struct pd_object *o,
 	o->generation = m->generation;
 }
 
+/* Finds out whether a new object is another file than the first one with its build id. */
+static void tell_apart(struct pd_frames *f, uint32_t i)
+{
+	struct pd_object *o = &f->objects.v[i];
+	uint64_t hash = hash_bytes(o->build_id, o->build_id_len);
+	const uint32_t *first = map_get(&f->by_build_id, hash);
+	if (!o->build_id_len || !is_of_this_host(f) || !f->here->are_two)
+		return;
+	if (!first) {
+		map_put(&f->by_build_id, hash, i);
+		return;
+	}
+	const char *other = f->objects.v[*first].path;
+	o->shares_build_id = f->here->are_two(other, o->path, o->build_id, o->build_id_len);
+	if (!o->shares_build_id)
+		return;
+	struct buf text = { 0 };
+	buf_addf(&text, "%s has the build id of %s, another file: it is identified by path only",
+		 o->path, other);
+	vec_push(&f->sink->ops->meta(f->sink)->comments, sink_string(f->sink, buf_cstr(&text)));
+	f->sink->ops->loss(f->sink, LOSS_BUILD_ID_SHARED, 1);
+	buf_done(&text);
+}
+
 /* A deleted or replaced file is called "app (deleted)": nothing is looked up at its path. */
 uint32_t pd_object_of_file(struct pd_frames *f, const struct pd_mapped *m)
 {
@@ -176,8 +204,10 @@ uint32_t pd_object_of_file(struct pd_frames *f, const struct pd_mapped *m)
 	o.name = f->sink->ops->string(f->sink, buf_cstr(&name), name.len);
 	size_t n = f->objects.n;
 	uint32_t i = object_intern(f, &o);
-	if (f->objects.n > n)
+	if (f->objects.n > n) {
 		f->objects.v[i].path = arena_dup(&f->paths, name.len ? name.data : "", name.len);
+		tell_apart(f, i);
+	}
 	buf_done(&name);
 	return i;
 }
@@ -278,9 +308,9 @@ static uint32_t offset_frame(struct pd_frames *f, enum frame_kind kind, struct p
 {
 	if (o->mapping == MAPPING_NONE) {
 		struct mapping m = { .name = o->name,
-				     .build_id_len = o->build_id_len,
+				     .build_id_len = o->shares_build_id ? 0 : o->build_id_len,
 				     .identity = o->identity };
-		memcpy(m.build_id, o->build_id, o->build_id_len);
+		memcpy(m.build_id, o->build_id, m.build_id_len);
 		if (o->kind == PD_KERNEL)
 			m.start = o->start;
 		o->mapping = f->sink->ops->mapping(f->sink, &m);
@@ -303,30 +333,38 @@ static uint32_t kernel_frame(struct pd_frames *f, uint64_t addr)
 	return unknown_frame(f, FRAME_KERNEL, "[kernel]");
 }
 
-static uint32_t code_frame(struct pd_frames *f, uint32_t pid, uint64_t addr)
+bool pd_frames_has_code(const struct pd_frames *f, uint32_t object)
 {
-	const struct format_here *here = f->here;
-	const char *name = is_of_this_host(f) ? here->code_name(here->ctx, pid, addr) : NULL;
-	if (!name)
-		return unknown_frame(f, FRAME_JIT, "[anon]");
-	return named_frame(f, FRAME_JIT, sink_string(f->sink, name), "");
+	return f->objects.v[object].kind == PD_CODE && is_of_this_host(f);
 }
 
-static const struct pd_map *user_map(const struct pd_process *p, uint64_t addr)
+static uint32_t code_frame(struct pd_frames *f, uint32_t pid, bool is_before, uint64_t addr)
+{
+	uint32_t frame =
+		is_of_this_host(f) ? pd_code_frame(&f->code, pid, is_before, addr) : UINT32_MAX;
+	if (frame == UINT32_MAX)
+		return unknown_frame(f, FRAME_JIT, "[anon]");
+	f->has_later = true;
+	return frame;
+}
+
+static const struct pd_map *user_map(const struct pd_process *p, uint64_t addr, bool *is_before)
 {
 	const struct pd_map *m = p ? pd_space_find(p->space, addr) : NULL;
+	*is_before = p && !m;
 	return m || !p ? m : pd_space_find(p->before_exec, addr);
 }
 
 static uint32_t user_frame(struct pd_frames *f, const struct pd_process *p, uint32_t pid,
 			   uint64_t addr)
 {
-	const struct pd_map *m = user_map(p, addr);
+	bool is_before;
+	const struct pd_map *m = user_map(p, addr, &is_before);
 	if (!m)
 		return unknown_frame(f, FRAME_NATIVE, "");
 	struct pd_object *o = &f->objects.v[m->object];
 	if (o->kind == PD_CODE)
-		return code_frame(f, pid, addr);
+		return code_frame(f, pid, is_before, addr);
 	return offset_frame(f, FRAME_NATIVE, o, addr - m->start + m->pgoff);
 }
 
@@ -406,7 +444,8 @@ static void chain_user_leaf(struct chain *c, uint64_t ip)
 static bool find_user_map(const void *space, uint64_t addr, struct user_map *out)
 {
 	const struct chain *c = space;
-	const struct pd_map *m = user_map(c->process, addr);
+	bool is_before;
+	const struct pd_map *m = user_map(c->process, addr, &is_before);
 	if (!m)
 		return false;
 	const struct pd_object *o = &c->f->objects.v[m->object];
@@ -492,6 +531,7 @@ uint32_t pd_frames_stack(struct pd_frames *f, const struct pd_sample *s, unsigne
 		.f = f, .process = pd_process_get(f->world, s->pid), .pid = s->pid, .side = cpumode
 	};
 	vec_clear(&f->stack);
+	f->has_later = false;
 	const char *why = chain_walk(&c, s->chain);
 	if (!why)
 		why = chain_user_side(&c, s, cpumode);
@@ -505,5 +545,49 @@ uint32_t pd_frames_stack(struct pd_frames *f, const struct pd_sample *s, unsigne
 	if (why)
 		vec_push(&f->stack, named_frame(f, FRAME_MARKER, sink_string(f->sink, why), ""));
 	reverse(f->stack.v, f->stack.n);
+	if (f->has_later)
+		return pd_code_stack(&f->code, f->stack.v, f->stack.n);
 	return f->sink->ops->stack(f->sink, f->stack.v, f->stack.n);
+}
+
+/* --- samples that wait -------------------------------------------------------------- */
+
+static void name_places(struct pd_frames *f, const struct pd_wall *w, uint32_t *frames)
+{
+	for (uint32_t i = 0; i < f->code.places.n; i++) {
+		const char *name = pd_code_name(&f->code, w, i);
+		frames[i] = name ? named_frame(f, FRAME_JIT, sink_string(f->sink, name), "")
+				 : unknown_frame(f, FRAME_JIT, "[anon]");
+	}
+}
+
+static uint32_t give_stack(struct pd_frames *f, uint32_t id, const uint32_t *frames)
+{
+	const struct stack_table *t = &f->code.stacks;
+	uint32_t n = stack_depth(t, id);
+	vec_clear(&f->stack);
+	vec_reserve(&f->stack, n);
+	stack_frames(t, id, f->stack.v);
+	for (uint32_t i = 0; i < n; i++)
+		if (f->stack.v[i] & PD_LATER)
+			f->stack.v[i] = frames[f->stack.v[i] & ~PD_LATER];
+	return f->sink->ops->stack(f->sink, f->stack.v, n);
+}
+
+void pd_frames_give_held(struct pd_frames *f, const struct pd_wall *w)
+{
+	struct pd_code *c = &f->code;
+	uint32_t *frames = xcalloc(c->places.n + 1, sizeof *frames);
+	uint32_t *stacks = xcalloc(c->stacks.stacks.n + 1, sizeof *stacks);
+	name_places(f, w, frames);
+	for (uint32_t i = 1; i < c->stacks.stacks.n; i++)
+		stacks[i] = give_stack(f, i, frames);
+	for (size_t i = 0; i < c->held.n; i++) {
+		c->held.v[i].stack = stacks[c->held.v[i].stack & ~PD_LATER];
+		f->sink->ops->sample(f->sink, &c->held.v[i]);
+	}
+	if (c->unnamed)
+		f->sink->ops->loss(f->sink, LOSS_CODE_UNREAD, c->unnamed);
+	free(frames);
+	free(stacks);
 }

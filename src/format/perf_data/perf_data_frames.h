@@ -6,7 +6,8 @@
  *                                      collector (collect/walker/kernel_space.h)
  *     a kernel module                  {kernel, [ext4], address - start}
  *     a BPF program                    {kernel, "bpf_prog_…", binary [bpf]}: by name
- *     code generated at run time       {jit, its name here}, or "[unknown]" in [anon]
+ *     code generated at run time       {jit, its name here}, or "[unknown]" in [anon]; known at
+ *                                      the end (perf_data_code.h)
  *     anything else                    "[unknown]"
  *
  * In a call chain the first address of each side is exact; later ones are return addresses, minus
@@ -17,60 +18,13 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "format/perf_data/perf_data_code.h"
 #include "format/perf_data/perf_data_event.h"
+#include "format/perf_data/perf_data_info.h"
 #include "profile/frame.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* --- perf_data_info.c ---
- *
- * Metadata of a perf.data file: the sections after its data, or the feature records of a pipe
- * (tools/perf/Documentation/perf.data-file-format.txt in the kernel's source). */
-
-enum pd_feature {
-	PD_FEATURE_BUILD_ID = 2,
-	PD_FEATURE_HOSTNAME = 3,
-	PD_FEATURE_OSRELEASE = 4,
-	PD_FEATURE_ARCH = 6,
-	PD_FEATURE_NRCPUS = 7,
-	PD_FEATURE_CMDLINE = 11,
-	PD_FEATURE_EVENT_DESC = 12,
-	PD_FEATURE_CLOCK_DATA = 29,
-	PD_FEATURES = 256,
-};
-enum { PD_MAX_FEATURE_BYTES = 64 << 20, PD_MAX_BUILD_IDS = 1 << 20 };
-
-struct pd_build_id {
-	const char *path;
-	uint8_t len, id[BUILD_ID_MAX];
-};
-struct pd_info { /* zeroed = empty */
-	struct arena text;
-	const char *host, *kernel, *arch, *command; /* NULL: unknown */
-	uint32_t cpus;                              /* online */
-	/* The wall clock at a time on the samples' clock; both 0: unknown. */
-	uint64_t wall_ns, clock_ns;
-	VEC(struct pd_build_id) build_ids;
-	struct map by_path;
-};
-
-void pd_info_done(struct pd_info *i);
-
-/* Reads the known parts of a section; names the events it describes. */
-void pd_info_feature(struct pd_info *i, struct pd_events *e, uint64_t feature, struct wire data);
-
-/* Whether pd_info_feature uses this feature. */
-bool pd_info_wants(uint64_t feature);
-
-/* Adds a record of the build id table: `misc` of its header, and the bytes after that header. */
-void pd_info_build_id(struct pd_info *i, uint16_t misc, struct wire record);
-
-/* Returns the build id of the file mapped under this path, or NULL. */
-const struct pd_build_id *pd_info_find_build_id(const struct pd_info *i, const char *path,
-						size_t len);
-
-/* --- addresses --- */
 
 enum { PD_MAX_OBJECTS = 1 << 20 };
 
@@ -87,8 +41,9 @@ struct pd_object {
 	const char *path; /* for PD_FILE; in pd_frames.paths */
 	uint64_t identity, inode, generation;
 	uint8_t build_id_len, build_id[BUILD_ID_MAX];
-	uint64_t start;   /* run-time address of [kernel] and modules */
-	uint32_t mapping; /* in the sink; MAPPING_NONE until a frame uses it */
+	bool shares_build_id; /* with another file: identified by its path */
+	uint64_t start;       /* run-time address of [kernel] and modules */
+	uint32_t mapping;     /* in the sink; MAPPING_NONE until a frame uses it */
 };
 
 struct pd_frames {
@@ -98,12 +53,15 @@ struct pd_frames {
 	const struct format_here *here; /* may be NULL */
 	VEC(struct pd_object) objects;
 	struct map object_index;
-	struct map replaced; /* identity → whether another file is at its path here */
+	struct map by_build_id; /* hash → its first object */
+	struct map replaced;    /* identity → whether another file is at its path here */
 	struct arena paths;
+	struct pd_code code;
 	/* The kernel's own code, if known. */
 	uint64_t text_start, text_end, text_shift;
 	uint32_t text_object;
 	VEC(uint32_t) stack; /* being built, leaf first */
+	bool has_later;      /* … with frames of pd_code */
 };
 
 void pd_frames_init(struct pd_frames *f, struct sink *sink, const struct pd_info *info,
@@ -129,7 +87,14 @@ uint32_t pd_object_of_symbol(struct pd_frames *f, const char *name, size_t len);
 bool pd_frames_add_kernel(struct pd_frames *f, const struct pd_mapped *m, uint64_t start,
 			  uint64_t end, uint64_t text);
 
-/* Returns the stack of a sample. cpumode: PERF_RECORD_MISC_KERNEL …, from the record's header. */
+/* Whether an object is memory with code of a process of this host. */
+bool pd_frames_has_code(const struct pd_frames *f, uint32_t object);
+
+/* Returns the stack of a sample, or one of pd_code, with PD_LATER. cpumode:
+ * PERF_RECORD_MISC_KERNEL …, from the record's header. */
 uint32_t pd_frames_stack(struct pd_frames *f, const struct pd_sample *s, unsigned cpumode);
+
+/* Gives the sink the samples that wait, once everything is read. */
+void pd_frames_give_held(struct pd_frames *f, const struct pd_wall *w);
 
 #endif

@@ -1,5 +1,5 @@
 /* Feature sections: host, build ids, command line. */
-#include "format/perf_data/perf_data_frames.h"
+#include "format/perf_data/perf_data_info.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -22,7 +22,9 @@ static void apply(void *ctx, const void *record, size_t len);
 void pd_reader_init(struct pd_reader *r, struct sink *sink, const struct format_here *here,
 		    bool big)
 {
-	*r = (struct pd_reader){ .sink = sink, .big = big, .first_ns = UINT64_MAX };
+	*r = (struct pd_reader){
+		.sink = sink, .big = big, .first_ns = UINT64_MAX, .oldest_ns = UINT64_MAX
+	};
 	pd_frames_init(&r->frames, sink, &r->info, &r->world, here);
 	pd_queue_init(&r->queue, apply, r);
 	r->comm_key = sink_string(sink, "comm");
@@ -114,6 +116,8 @@ static void apply_mmap(struct pd_reader *r, const struct pd_header *h, struct wi
 		return;
 	struct pd_map map = { m.start, end, m.pgoff, pd_object_of_file(&r->frames, &m.file) };
 	skip_unless(r, map.object != UINT32_MAX && pd_world_map(&r->world, m.pid, &map));
+	if (map.object != UINT32_MAX && pd_frames_has_code(&r->frames, map.object))
+		pd_code_mapped(&r->frames.code, m.pid);
 }
 
 /* Applies u64 address, u32 length, u16 type, u16 flags, name. */
@@ -137,8 +141,16 @@ static void apply_ksymbol(struct pd_reader *r, struct wire w)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+static uint64_t time_of(const struct pd_reader *r, struct wire w)
+{
+	uint64_t time = 0;
+	pd_record_time(&r->events, w, &time);
+	return time == UINT64_MAX ? 0 : time;
+}
+
 static void apply_comm(struct pd_reader *r, const struct pd_header *h, struct wire w)
 {
+	uint64_t time = time_of(r, w);
 	uint32_t pid = wire_u32(&w), tid = wire_u32(&w);
 	bool is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
 	if (w.c.bad) {
@@ -149,25 +161,35 @@ static void apply_comm(struct pd_reader *r, const struct pd_header *h, struct wi
 	const char *text = wire_text(&w, &len);
 	uint32_t comm = r->sink->ops->string(r->sink, text, len);
 	skip_unless(r, pd_world_comm(&r->world, pid, tid, comm, is_exec));
+	if (is_exec)
+		pd_code_begin(&r->frames.code, pid, time);
 }
 
 static void apply_fork(struct pd_reader *r, const struct pd_header *h, struct wire w)
 {
+	uint64_t time = time_of(r, w);
 	uint32_t pid = wire_u32(&w), parent_pid = wire_u32(&w);
 	uint32_t tid = wire_u32(&w), parent_tid = wire_u32(&w);
 	skip_unless(r, !w.c.bad && pd_world_fork(&r->world, pid, tid, parent_pid, parent_tid,
 						 !(h->misc & MISC_FORK_EXEC)));
+	if (!w.c.bad && pid != parent_pid && pid == tid)
+		pd_code_begin(&r->frames.code, pid, time);
 }
 
 static void apply_exit(struct pd_reader *r, struct wire w)
 {
+	uint64_t time = time_of(r, w);
 	uint32_t pid = wire_u32(&w);
 	wire_u32(&w); /* parent */
 	uint32_t tid = wire_u32(&w);
-	if (w.c.bad)
+	if (w.c.bad) {
 		r->skipped++;
-	else
-		pd_world_exit(&r->world, pid, tid);
+		return;
+	}
+	pd_world_exit(&r->world, pid, tid);
+	const struct pd_process *p = pd_process_get(&r->world, pid);
+	if (p && p->threads == 0)
+		pd_code_end(&r->frames.code, pid, time);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -259,6 +281,14 @@ static uint32_t series_of(struct pd_reader *r, struct pd_event *e, uint64_t peri
 	return r->sink->ops->series(r->sink, &series);
 }
 
+static void give_sample(struct pd_reader *r, const struct sample *s)
+{
+	if (s->stack & PD_LATER)
+		pd_code_hold(&r->frames.code, s);
+	else
+		r->sink->ops->sample(r->sink, s);
+}
+
 /* Gives a sample of one event with the other fields of s. */
 static void give_event(struct pd_reader *r, const struct pd_sample *s, const struct pd_event *event,
 		       uint64_t period, struct sample *out)
@@ -273,7 +303,7 @@ static void give_event(struct pd_reader *r, const struct pd_sample *s, const str
 	}
 	r->first_ns = s->time < r->first_ns ? s->time : r->first_ns;
 	r->last_ns = s->time > r->last_ns ? s->time : r->last_ns;
-	r->sink->ops->sample(r->sink, out);
+	give_sample(r, out);
 }
 
 /* Returns the growth of an event's count since the last sample with it. */
@@ -374,10 +404,13 @@ void pd_reader_record(struct pd_reader *r, const void *record, size_t len)
 		pd_record_time(&r->events, w, &time);
 	else if (pd_sample_read(&r->events, w, &s))
 		time = s.time;
-	if (time && time != UINT64_MAX)
-		pd_queue_add(&r->queue, time, record, len);
-	else
+	if (!time || time == UINT64_MAX) {
 		apply(r, record, len);
+		return;
+	}
+	r->oldest_ns = time < r->oldest_ns ? time : r->oldest_ns;
+	r->newest_ns = time > r->newest_ns ? time : r->newest_ns;
+	pd_queue_add(&r->queue, time, record, len);
 }
 
 static void give_meta(struct pd_reader *r)
@@ -424,7 +457,9 @@ void pd_reader_finish(struct pd_reader *r)
 {
 	pd_queue_flush(&r->queue);
 	for (size_t i = 0; i < r->sums.n; i++)
-		r->sink->ops->sample(r->sink, &r->sums.v[i]);
+		give_sample(r, &r->sums.v[i]);
+	struct pd_wall wall = pd_wall_of(&r->info, r->frames.here, r->oldest_ns, r->newest_ns);
+	pd_frames_give_held(&r->frames, &wall);
 	give_meta(r);
 	give_losses(r);
 }

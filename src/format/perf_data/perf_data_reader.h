@@ -80,7 +80,8 @@ struct pd_reader {
 	struct map sum_index;
 	bool has_cpu_type;
 	uint64_t samples, skipped, lost_records, lost_samples;
-	uint64_t first_ns, last_ns;
+	uint64_t first_ns, last_ns;    /* of samples */
+	uint64_t oldest_ns, newest_ns; /* of records */
 };
 
 void pd_reader_init(struct pd_reader *r, struct sink *sink, const struct format_here *here,

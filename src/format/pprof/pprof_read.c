@@ -184,12 +184,9 @@ static bool value_type_is(const struct pprof_reader *r, struct value_type v, con
 
 static struct unit_base unit_of(const struct pprof_reader *r, struct value_type v)
 {
-	char unit[32] = "";
 	struct cur text = pprof_text(&r->tables, v.unit);
-	size_t len = cur_left(&text) < sizeof unit ? cur_left(&text) : 0;
-	memcpy(unit, text.p, len);
-	unit[len] = '\0';
-	return unit_base_of(len ? unit : "count");
+	size_t len = cur_left(&text);
+	return len ? unit_base_of_n((const char *)text.p, len) : unit_base_of("count");
 }
 
 /* The unit as the file has it: a comment may have renamed it. */
@@ -244,6 +241,29 @@ static void find_cpu_pair(struct pprof_reader *r)
 	    is_cpu_time(r, r->sample_types.v[1]) && is_cpu_time(r, r->period_type) &&
 	    second_is_first_times_period(r))
 		r->columns[1].derived = true;
+}
+
+/* Returns whether a column called name has CPU time, other than samples times the period. */
+static bool has_cpu_column(const struct pprof_reader *r, uint32_t name)
+{
+	for (size_t i = 0; i < r->n_columns; i++)
+		if (is_cpu_time(r, r->sample_types.v[i]) && r->columns[i].type.name == name &&
+		    r->columns[i].type.sample_type == name && !r->columns[i].derived)
+			return true;
+	return false;
+}
+
+/* A column of samples has the name of the sampled quantity. If that is a column as well, of CPU
+ * time other than samples times the period, each has its own name. */
+static void name_samples(struct pprof_reader *r)
+{
+	for (size_t i = 0; i < r->n_columns; i++) {
+		struct type *t = &r->columns[i].type;
+		if (t->sample_type && !is_cpu_time(r, r->sample_types.v[i]) &&
+		    counts_samples(pprof_text(&r->tables, r->sample_types.v[i].type)) &&
+		    has_cpu_column(r, t->name))
+			t->name = t->sample_type;
+	}
 }
 
 static void set_unit_ns(struct pprof_reader *r)
@@ -350,6 +370,7 @@ static int read_file(struct pprof_reader *r, const char *name, struct err *err)
 	set_columns(r);
 	set_comments(r);
 	find_cpu_pair(r);
+	name_samples(r);
 	set_unit_ns(r);
 	set_types(r);
 	return read_samples(r, name, err);

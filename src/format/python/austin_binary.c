@@ -76,7 +76,7 @@ static bool mojo_is(struct give_text t, const char *text)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static uint32_t mojo_series(struct mojo_reader *r, enum mojo_type type)
+static void mojo_declare(struct mojo_reader *r, enum mojo_type type)
 {
 	static const struct give_type types[MOJO_TYPES] = {
 		[MOJO_WALL] = { .name = "wall",
@@ -95,6 +95,16 @@ static uint32_t mojo_series(struct mojo_reader *r, enum mojo_type type)
 	if (!r->has_series[type])
 		r->series[type] = give_series(r->sink, &types[type]);
 	r->has_series[type] = true;
+}
+
+/* The first type is shown: it is the same one whatever the first sample has. */
+static uint32_t mojo_series(struct mojo_reader *r, enum mojo_type type)
+{
+	if (r->is_full)
+		mojo_declare(r, MOJO_WALL);
+	if (type == MOJO_FREE)
+		mojo_declare(r, MOJO_ALLOC);
+	mojo_declare(r, type);
 	return r->series[type];
 }
 
@@ -304,7 +314,8 @@ static int austin_binary_read(struct input *in, struct sink *sink, struct err *e
 
 static bool austin_binary_detect(const char *head, size_t len)
 {
-	return len > 4 && memcmp(head, "MOJ", 3) == 0 && head[3] >= 1 && head[3] <= MOJO_VERSIONS;
+	/* Later versions are refused by their number. */
+	return len >= 4 && memcmp(head, "MOJ", 3) == 0 && head[3] >= 1 && head[3] < ' ';
 }
 
 const struct format format_austin_binary = {

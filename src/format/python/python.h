@@ -6,11 +6,12 @@
  *     P12;T0:13;/app/a.py:main:14;/app/a.py:work:3 100  µs; bytes with -m; µs,idle,bytes with -f
  *     tid:13;a.py:main:14;a.py:work:3 7                 samples
  *
- * Root first. A frame is file:function:line, of the line that ran.
+ * Root first. A frame is file:function:line, of the line that ran. In all files of
+ * profiling.sampling "<native>" stands for code that is not Python (--native).
  *
- * --- python_binary.c: profiling.sampling --binary, little endian:
+ * --- python_binary.c: profiling.sampling --binary, in either byte order:
  *
- *     "HCAT"                      4
+ *     u32 0x54414348              "HCAT", or "TACH" if big endian
  *     u32 version = 1
  *     u8 × 4                     Python's version, 0
  *     u64 start, u64 interval    µs, monotonic
@@ -47,6 +48,8 @@ enum {
 };
 /* limit: frames of all stacks of a file of profiling.sampling --binary; later ones are left out */
 #define PYTHON_MAX_STEPS (1ull << 34)
+
+#define PYTHON_NATIVE "<native>"
 
 extern const struct format format_python_text, format_python_binary, format_python_jsonl;
 extern const struct format format_austin_binary;

@@ -30,7 +30,7 @@ struct tach_source {
 	struct cur piece;
 	uint8_t *bytes; /* of the piece */
 	uint64_t total; /* decompressed */
-	bool bad;
+	bool big, bad;
 };
 
 static bool tach_refill(struct tach_source *s)
@@ -64,7 +64,7 @@ static uint64_t tach_int(struct tach_source *s, int bytes)
 {
 	uint64_t v = 0;
 	for (int i = 0; i < bytes; i++)
-		v |= (uint64_t)tach_u8(s) << 8 * i;
+		v |= (uint64_t)tach_u8(s) << 8 * (s->big ? bytes - 1 - i : i);
 	return v;
 }
 
@@ -229,6 +229,7 @@ static uint32_t tach_string(const struct tach_reader *r, uint64_t number)
 
 static void tach_read_frames(struct tach_reader *r, struct cur c, uint32_t n)
 {
+	uint32_t native = sink_string(r->sink, PYTHON_NATIVE);
 	for (uint32_t i = 0; i < n && cur_left(&c); i++) {
 		uint64_t file = cur_varint(&c), function = cur_varint(&c);
 		int64_t line = unzigzag(cur_varint(&c));
@@ -243,41 +244,64 @@ static void tach_read_frames(struct tach_reader *r, struct cur c, uint32_t n)
 				   .line = line > 0 && line <= INT32_MAX ? line : 0 };
 		if (!f.function)
 			f.function = sink_string(r->sink, "[unknown]");
+		if (f.function == native)
+			f.kind = FRAME_NATIVE;
 		if (!c.bad)
 			vec_push(&r->frames, r->sink->ops->frame(r->sink, &f));
 	}
 }
 
+/* The machine's own order of bytes, as in the magic number. */
+static bool tach_is_big(struct cur file)
+{
+	return cur_starts(file, "TACH");
+}
+
+static uint32_t tach_u32(struct cur *c, bool big)
+{
+	uint32_t v = cur_u32(c);
+	return big ? be32toh(htole32(v)) : v;
+}
+
+static uint64_t tach_u64(struct cur *c, bool big)
+{
+	uint64_t v = cur_u64(c);
+	return big ? be64toh(htole64(v)) : v;
+}
+
 struct tach_header {
 	uint64_t interval_us, strings, frames;
 	uint32_t compression, n_frames;
+	bool big;
 };
 
-/* The number of frames is at the end only: a file that was cut has none. */
-static uint32_t tach_frame_count(struct cur file)
+/* The number of frames is at the end only: a file that was cut has none. Without a sample it is
+ * zero. */
+static bool tach_frame_count(struct cur file, struct tach_header *h)
 {
 	static const char stat[] = "TACHSTAT";
 	struct cur end = cur_of(file.end - TACH_TRAILER, TACH_TRAILER);
 	if (!cur_starts(end, stat))
-		return 0;
+		return false;
 	cur_take(&end, strlen(stat) + 4 + 4 + 4);
-	return cur_u32(&end);
+	h->n_frames = tach_u32(&end, h->big);
+	return true;
 }
 
 static bool tach_read_header(struct cur file, struct tach_header *h)
 {
 	struct cur c = file;
 	size_t len = cur_left(&file);
+	h->big = tach_is_big(file);
 	if (len < TACH_HEADER + TACH_TRAILER)
 		return false;
 	cur_take(&c, 4 + 4 + 4 + 8);
-	h->interval_us = cur_u64(&c);
+	h->interval_us = tach_u64(&c, h->big);
 	cur_take(&c, 4 + 4 + 4);
-	h->strings = cur_u64(&c);
-	h->frames = cur_u64(&c);
-	h->compression = cur_u32(&c);
-	h->n_frames = tach_frame_count(file);
-	return h->n_frames && h->strings >= TACH_HEADER && h->strings <= h->frames &&
+	h->strings = tach_u64(&c, h->big);
+	h->frames = tach_u64(&c, h->big);
+	h->compression = tach_u32(&c, h->big);
+	return tach_frame_count(file, h) && h->strings >= TACH_HEADER && h->strings <= h->frames &&
 	       h->frames <= len - TACH_TRAILER;
 }
 
@@ -285,6 +309,7 @@ static void tach_read_records(struct tach_reader *r, const struct tach_header *h
 {
 	struct tach_source *s = &r->source;
 	struct cur records = cur_of(r->file.p + TACH_HEADER, h->strings - TACH_HEADER);
+	s->big = h->big;
 	if (h->compression) {
 		s->unpack = unpack_new(UNPACK_ZSTD);
 		s->bytes = xmalloc(TACH_PIECE);
@@ -351,8 +376,8 @@ static int python_binary_read(struct input *in, struct sink *sink, struct err *e
 
 static bool python_binary_detect(const char *head, size_t len)
 {
-	struct cur c = cur_of(head, len);
-	return cur_starts(c, "HCAT\1");
+	return cur_starts(cur_of(head, len), "HCAT\1") ||
+	       (len >= 8 && memcmp(head, "TACH\0\0\0\1", 8) == 0);
 }
 
 const struct format format_python_binary = {

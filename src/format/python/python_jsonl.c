@@ -105,6 +105,8 @@ static void jsonl_take_frame(struct jsonl_reader *r, const struct jsonl_object *
 		f.line = o->numbers[3];
 	if (!f.function)
 		f.function = sink_string(r->sink, "[unknown]");
+	if (f.function == sink_string(r->sink, PYTHON_NATIVE))
+		f.kind = FRAME_NATIVE;
 	if (o->has[0])
 		map_put(&r->frames, o->numbers[0], r->sink->ops->frame(r->sink, &f));
 }

@@ -78,7 +78,9 @@ static bool python_number(const char **s, const char *end, int64_t *out)
 /* Splits "file:function:line". */
 static struct give_frame python_frame(const char *s, size_t len)
 {
-	struct give_frame f = { .kind = FRAME_PYTHON, .name = { s, len } };
+	bool is_native = len == strlen(PYTHON_NATIVE) && memcmp(s, PYTHON_NATIVE, len) == 0;
+	struct give_frame f = { .kind = is_native ? FRAME_NATIVE : FRAME_PYTHON,
+				.name = { s, len } };
 	const char *colon = memrchr(s, ':', len), *digits = colon ? colon + 1 : NULL;
 	int64_t line;
 	if (!colon || !python_number(&digits, s + len, &line) || digits != s + len)

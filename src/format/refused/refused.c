@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/json/json_read.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ static bool is_goroutine_dump(const char *head, size_t len)
 
 /* --- logs ------------------------------------------------------------------------------------- */
 
+/* "[info]" is also one, in any case; without brackets only capitals are. */
 static bool begins_with_level(const char *s, size_t len)
 {
 	static const char *const levels[] = { "TRACE",   "DEBUG", "INFO",  "NOTICE",  "WARN",
@@ -87,33 +89,62 @@ static bool begins_with_level(const char *s, size_t len)
 	size_t bracket = len && *s == '[';
 	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
 		size_t n = strlen(levels[i]);
-		if (starts(s + bracket, len - bracket, levels[i]) && len > bracket + n &&
-		    memchr(bracket ? "]" : " :\t", s[bracket + n], bracket ? 1 : 3))
+		if (len <= bracket + n ||
+		    !memchr(bracket ? "]" : " :\t", s[bracket + n], bracket ? 1 : 3))
+			continue;
+		if (bracket ? strncasecmp(s + bracket, levels[i], n) == 0
+			    : starts(s, len, levels[i]))
 			return true;
 	}
 	return false;
 }
 
+static size_t key_len(const char *s, size_t len)
+{
+	size_t n = 0;
+	while (n < len && (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '.'))
+		n++;
+	return n;
+}
+
+/* "level=info msg=\"a;b\" n=3": two keys, one of them at the start. */
+static bool has_keys(const char *s, size_t len)
+{
+	size_t first = key_len(s, len);
+	if (!first || first == len || s[first] != '=')
+		return false;
+	for (size_t i = first; i + 1 < len; i++) {
+		size_t n = s[i] == ' ' ? key_len(s + i + 1, len - i - 1) : 0;
+		if (n && i + 1 + n < len && s[i + 1 + n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* An object, and a number after it. */
+static bool is_object_line(const char *s, size_t len)
+{
+	size_t n = len;
+	while (n && s[n - 1] >= '0' && s[n - 1] <= '9')
+		n--;
+	return starts(s, len, "{\"") && n < len && n > 2 && s[n - 1] == ' ' && s[n - 2] == '}';
+}
+
 static bool is_log_line(const char *s, size_t len)
 {
 	static const char *const times[] = {
-		"9999-99-99 99:99",
-		"9999-99-99T99:99",
-		"9999/99/99 99:99",
-		"[9999-99-99",
-		"[9999/99/99",
-		"99:99:99",
-		"[99:99:99",
-		"Aaa _9 99:99:99",
-		"A9999 99:99:99",
-		"[99/Aaa/9999",
-		"time=",
+		"9999-99-99 99:99", "9999-99-99T99:99", "9999/99/99 99:99",
+		"[9999-99-99",      "[9999/99/99",      "99:99:99",
+		"[99:99:99",        "Aaa _9 99:99:99",  "A9999 99:99:99",
+		"[99/Aaa/9999",     "9999999999.9",     "9999999999 ",
+		"9999999999999 ",   "[_____.999999]",   "time=",
 	};
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
 		if (is_like(s, len, times[i]))
 			return true;
 	static const char access[] = " - - [";
-	return begins_with_level(s, len) || memmem(s, len, access, strlen(access));
+	return begins_with_level(s, len) || has_keys(s, len) || is_object_line(s, len) ||
+	       memmem(s, len, access, strlen(access));
 }
 
 /* More than half of the lines begin with a time or a level. */

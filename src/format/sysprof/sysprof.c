@@ -361,11 +361,17 @@ static int sysprof_read_file(struct sysprof_reader *r, const char *name, struct 
 {
 	struct wire head = wire_part(&r->file, SYSPROF_HEAD);
 	if (r->file.c.bad)
-		return err_set(err, EBADMSG, "%s: a capture of sysprof, cut in its head", name);
+		return err_set(err, EBADMSG, "%s: capture of sysprof: truncated header", name);
 	sysprof_scan(r);
 	sysprof_file_times(r, head);
 	for (size_t i = 0; i < r->moments.n; i++)
 		sysprof_apply(r, &r->moments.v[i]);
+	return 0;
+}
+
+/* No longer needs the file. */
+static int sysprof_give(struct sysprof_reader *r, const char *name, struct err *err)
+{
 	uint64_t allocations = sysprof_live_give(&r->live, r->sink, r->samples == 0);
 	if (r->skipped)
 		r->sink->ops->loss(r->sink, LOSS_INPUT_SKIPPED, r->skipped);
@@ -393,10 +399,12 @@ static int sysprof_read(struct input *in, struct sink *sink, struct err *err)
 		rc = sysprof_read_file(&r, input_name(in), err);
 	}
 	sysprof_frames_done(&r.frames);
-	sysprof_live_done(&r.live);
 	vec_done(&r.moments);
 	map_done(&r.series);
 	buf_done(&bytes);
+	if (rc == 0)
+		rc = sysprof_give(&r, input_name(in), err);
+	sysprof_live_done(&r.live);
 	return rc;
 }
 

@@ -23,7 +23,7 @@ static uint32_t site_of(struct sysprof_live *l, const struct give_row *row)
 {
 	struct site_key key = { l, row };
 	uint64_t hash = hash_mix(hash_mix(row->pid, row->tid), row->stack);
-	uint32_t fresh = l->sites.n, i = map_intern(&l->site_index, hash, fresh, same_site, &key);
+	uint32_t fresh = l->sites.n, i = id_intern(&l->site_index, hash, fresh, same_site, &key);
 	if (i == fresh)
 		vec_push(&l->sites, (struct sysprof_site){ .stack = row->stack,
 							   .pid = row->pid,
@@ -86,8 +86,16 @@ static void live_give_type(const struct sysprof_live *l, struct sink *s, const s
 	}
 }
 
-uint64_t sysprof_live_give(const struct sysprof_live *l, struct sink *s, bool is_shown)
+static void live_blocks_done(struct sysprof_live *l)
 {
+	vec_done(&l->blocks);
+	id_index_done(&l->site_index);
+	map_done(&l->by_address);
+}
+
+uint64_t sysprof_live_give(struct sysprof_live *l, struct sink *s, bool is_shown)
+{
+	live_blocks_done(l);
 	struct profile_meta *meta = s->ops->meta(s);
 	size_t before = meta->sample_types.n;
 	for (size_t i = 0; l->sites.n && i < LIVE_TYPES; i++)
@@ -100,7 +108,5 @@ uint64_t sysprof_live_give(const struct sysprof_live *l, struct sink *s, bool is
 void sysprof_live_done(struct sysprof_live *l)
 {
 	vec_done(&l->sites);
-	vec_done(&l->blocks);
-	map_done(&l->site_index);
-	map_done(&l->by_address);
+	live_blocks_done(l);
 }

@@ -254,10 +254,10 @@ static void put_legend(const struct diff *d, struct buf *b)
 		esc_term(b, d->unit, strlen(d->unit), SIDE_NAME_MAX);
 	if (d->norm == DIFF_RATE)
 		buf_adds(b, " per second");
-	buf_addf(b, "; %g %% intervals; ~ may be chance, * is sure even among ",
+	buf_addf(b, "; %g %% intervals; ~ may be chance, * is significant even among ",
 		 100 * d->confidence);
 	fmt_count(b, d->n_compared);
-	buf_adds(b, " compared, ? cannot be known");
+	buf_adds(b, " compared, ? unknown");
 	if (count_matched(d, MATCH_LOOSE) || count_matched(d, MATCH_NO_NAMES))
 		buf_adds(b, "; " LOOSE_MARK " the same function of another build");
 	buf_adds(b, "\n\n");
@@ -318,7 +318,7 @@ void diff_table_summary(const struct diff_table *t, struct buf *b)
 		buf_addf(b, ", %u of them with high confidence", sure);
 	buf_adds(b, " (of ");
 	fmt_count(b, d->n_self);
-	buf_addf(b, ", up to %.0f would by chance). ", ceil(d->n_self * (1 - d->confidence)));
+	buf_addf(b, ", up to %.0f expected by chance). ", ceil(d->n_self * (1 - d->confidence)));
 	put_whole(t, b);
 }
 

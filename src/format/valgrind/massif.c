@@ -71,20 +71,26 @@ uint32_t valgrind_frame(struct sink *sink, const char *s, size_t len)
 
 struct massif_node {
 	uint32_t frame;
-	int64_t left; /* bytes that no caller has accounted for yet */
+	int64_t left;    /* bytes that no caller has accounted for yet */
+	int64_t callers; /* lines that belong to it and were not read yet */
 };
 struct massif_row {
 	uint32_t stack;
 	int64_t bytes;
 };
 
+struct massif_rows {
+	struct massif_row *v;
+	size_t n, cap;
+};
+
 struct massif_reader {
 	struct sink *sink;
 	VEC(struct massif_node) path; /* open nodes; the first has no frame */
 	VEC(uint32_t) frames;
-	VEC(struct massif_row) rows;  /* of the tree to be shown */
-	VEC(struct massif_row) fresh; /* of the one being read */
-	bool in_tree, is_massif, has_tree;
+	struct massif_rows rows;                     /* of the tree to be shown */
+	struct massif_rows fresh;                    /* of the one being read */
+	bool in_tree, is_massif, has_tree, has_node; /* has_node: the tree being read has one */
 	bool is_peak, has_peak; /* the tree being read, and the one to be shown */
 	int64_t heap, most;     /* of this snapshot; of all */
 	uint64_t skipped;
@@ -136,11 +142,14 @@ static bool massif_node(struct massif_reader *m, const char *line, size_t len)
 	if (depth > m->path.n || depth >= MASSIF_MAX_DEPTH)
 		return depth >= MASSIF_MAX_DEPTH;
 	massif_close(m, depth);
+	m->has_node = true;
 	if (depth) {
 		struct massif_node *parent = &m->path.v[depth - 1];
 		parent->left = sum_sub(parent->left, bytes);
+		parent->callers--;
 	}
-	vec_push(&m->path, (struct massif_node){ depth ? massif_frame(m, s, end) : 0, bytes });
+	vec_push(&m->path, (struct massif_node){ depth ? massif_frame(m, s, end) : 0, bytes,
+						 depth + 1 < MASSIF_MAX_DEPTH ? children : 0 });
 	return true;
 }
 
@@ -148,12 +157,12 @@ static void massif_end_tree(struct massif_reader *m)
 {
 	massif_close(m, 0);
 	m->in_tree = false;
-	if (!m->fresh.n) { /* cut before its first node */
-		m->skipped++;
+	m->skipped += !m->has_node; /* cut before it */
+	if (!m->fresh.n)            /* nothing was allocated */
 		return;
-	}
-	vec_clear(&m->rows);
-	vec_append(&m->rows, m->fresh.v, m->fresh.n);
+	vec_done(&m->rows);
+	m->rows = m->fresh;
+	m->fresh = (struct massif_rows){ 0 };
 	m->has_tree = true;
 	m->has_peak = m->is_peak;
 }
@@ -172,6 +181,7 @@ static void massif_tree(struct massif_reader *m, const char *s, const char *end)
 		return;
 	vec_clear(&m->fresh);
 	m->in_tree = true;
+	m->has_node = false;
 	m->is_peak = is_peak;
 }
 
@@ -194,6 +204,15 @@ static void massif_line(struct massif_reader *m, const char *line, size_t len)
 	} else if (massif_value(line, len, "heap_tree=", &s)) {
 		massif_tree(m, s, end);
 	}
+}
+
+/* Whether lines of the last tree are missing at the end of the file. */
+static bool massif_is_cut(const struct massif_reader *m)
+{
+	bool is_cut = false;
+	for (size_t i = 0; m->in_tree && i < m->path.n; i++)
+		is_cut |= m->path.v[i].callers > 0;
+	return is_cut;
 }
 
 static void massif_give(struct massif_reader *m)
@@ -230,6 +249,7 @@ static int massif_read(struct input *in, struct sink *sink, struct err *err)
 			massif_line(&m, line, len);
 		m.skipped += cut;
 	}
+	m.skipped += massif_is_cut(&m);
 	if (m.in_tree)
 		massif_end_tree(&m);
 	if (rc == 0 && !m.is_massif)

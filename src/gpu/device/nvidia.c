@@ -63,7 +63,7 @@ static int nvidia_open(const struct gpu_source *opts, gpu_call *call, struct gpu
 	void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
 	atomic_store(call, 0);
 	if (!library) {
-		err_set(err, ENODEV, "no NVIDIA driver: %s is not here", library_name);
+		err_set(err, ENODEV, "no NVIDIA driver: %s not found", library_name);
 		return -ENODEV;
 	}
 	int rc = begin(library, call, out, err);

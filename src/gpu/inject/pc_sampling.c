@@ -118,14 +118,17 @@ static void pcs_clear(struct cupti_pcs *p)
 	p->hardware_full = 0;
 }
 
-/* Remaining samples arrive in CUPTI's own buffer. */
+/* Remaining samples arrive in CUPTI's own buffer. Places that it has no space for are lost, each
+ * with a sample at least. */
 static void pc_switch_off(struct pc_sampled *c)
 {
 	struct cupti_pc_context off = { .size = sizeof off, .context = c->context };
 
 	pcs_clear(c->pcs);
-	if (!library.cupti.PCSamplingDisable(&off))
+	if (!library.cupti.PCSamplingDisable(&off)) {
+		c->pcs->dropped += c->pcs->remaining;
 		pcs_write(c, c->pcs);
+	}
 	pcs_free(c->pcs);
 	c->pcs = NULL;
 }

@@ -140,7 +140,7 @@ struct ring_control {
 	__u32 features;               /* RING_WANT_* it supports; 0: it cannot sample stalls */
 	__u32 stall_part, stall_code; /* why stalls are not, or no longer, sampled in this window */
 	__u32 contexts;               /* sampled now */
-	__u64 stall_dropped;          /* samples for which the device had no space */
+	__u64 stall_dropped;          /* samples: no space in the device or the last buffer */
 	__u64 stall_other;            /* samples in kernels that are not the program's */
 	__u64 cubins_lost;            /* images for which there was no space */
 };

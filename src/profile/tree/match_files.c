@@ -7,14 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void add_sides(struct map *m, uint64_t hash, uint8_t sides)
+{
+	const uint32_t *known = map_get(m, hash);
+	map_put(m, hash, (known ? *known : 0) | sides);
+}
+
+static uint64_t base_hash(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	return hash_bytes(base, strlen(base));
+}
+
 static void note_dirs_of(struct matcher *x, uint32_t file, uint8_t sides)
 {
 	const char *s = strtab_get(&x->names->strings, file);
-	for (const char *slash = strchr(s, '/'); slash; slash = strchr(slash + 1, '/')) {
-		uint64_t hash = hash_bytes(s, slash - s);
-		const uint32_t *known = map_get(&x->dirs, hash);
-		map_put(&x->dirs, hash, (known ? *known : 0) | sides);
-	}
+	for (const char *slash = strchr(s, '/'); slash; slash = strchr(slash + 1, '/'))
+		add_sides(&x->paths, hash_bytes(s, slash - s), sides);
+	add_sides(&x->paths, hash_bytes(s, strlen(s)), sides);
+	add_sides(&x->bases, base_hash(s), sides);
 }
 
 static void note_dirs(struct matcher *x)
@@ -32,12 +43,29 @@ static void note_dirs(struct matcher *x)
 	x->has_dirs = true;
 }
 
-static bool has_dir(struct matcher *x, const char *s, size_t len, uint8_t side)
+static bool has_path(struct matcher *x, const char *s, size_t len, uint8_t side)
 {
 	if (!x->has_dirs)
 		note_dirs(x);
-	const uint32_t *sides = len ? map_get(&x->dirs, hash_bytes(s, len)) : NULL;
+	const uint32_t *sides = len ? map_get(&x->paths, hash_bytes(s, len)) : NULL;
 	return sides && *sides & side;
+}
+
+/* Whether both sides have functions of both files, by the names of the files, or by their paths if
+ * the names are equal. */
+static bool both_stay(struct matcher *x, uint32_t newer, uint32_t older)
+{
+	const struct strtab *s = &x->names->strings;
+	const char *a = strtab_get(s, newer), *b = strtab_get(s, older);
+	uint64_t a_base = base_hash(a), b_base = base_hash(b);
+	if (a_base == b_base)
+		return has_path(x, a, strtab_len(s, newer), OLDER) &&
+		       has_path(x, b, strtab_len(s, older), NEWER);
+	if (!x->has_dirs)
+		note_dirs(x);
+	const uint32_t *a_sides = map_get(&x->bases, a_base);
+	const uint32_t *b_sides = map_get(&x->bases, b_base);
+	return a_sides && b_sides && *a_sides & OLDER && *b_sides & NEWER;
 }
 
 /* Returns how many bytes of whole path components two files have in common at their ends, 0 if not
@@ -64,7 +92,7 @@ static size_t likeness(struct matcher *x, uint32_t newer, uint32_t older)
 	if (!n)
 		return 0;
 	size_t a_dir = a_len > n ? a_len - n - 1 : 0, b_dir = b_len > n ? b_len - n - 1 : 0;
-	return has_dir(x, a, a_dir, OLDER) || has_dir(x, b, b_dir, NEWER) ? 0 : n;
+	return has_path(x, a, a_dir, OLDER) || has_path(x, b, b_dir, NEWER) ? 0 : n;
 }
 
 /* --- members of a group that are told apart --- */
@@ -313,6 +341,16 @@ void vote_renames(struct matcher *x)
 
 /* --- two sides --- */
 
+/* Joins the only functions of a name, of two files, as one that was moved. If both sides have both
+ * files, they are more often two functions, and two others were not sampled. */
+static void join_moved(struct matcher *x, const struct match_group *g, struct classes *c,
+		       uint32_t newer, uint32_t older)
+{
+	uint32_t a = c->v.v[newer].part, b = c->v.v[older].part;
+	if (identity_is_unique(g->language) || likeness(x, a, b) || !both_stay(x, a, b))
+		join_classes(c, newer, older);
+}
+
 void classes_join_sides(struct matcher *x, const struct match_group *g, struct classes *c)
 {
 	uint32_t newer = only_class(c, NEWER), older = only_class(c, OLDER);
@@ -322,7 +360,7 @@ void classes_join_sides(struct matcher *x, const struct match_group *g, struct c
 			join_classes(c, 0, i);
 	else if (is_pair && !identity_is_of_file(g->language) &&
 		 (c->v.n == 2 || identity_is_unique(g->language)))
-		join_classes(c, newer, older);
+		join_moved(x, g, c, newer, older);
 	else if (!identity_is_unique(g->language) && c->v.n <= MATCH_MAX_PAIRS / c->v.n)
 		while (join_most_alike(x, c))
 			;

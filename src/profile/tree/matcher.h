@@ -48,7 +48,8 @@ struct matcher {
 	VEC(struct match_group) groups;
 	struct map group_index;
 	struct map binary_keys, file_keys; /* string → string without what a build adds */
-	struct map dirs;                   /* hash of a directory → sides that have it */
+	/* Hash of a file's path or directory, of its name → sides that have it. */
+	struct map paths, bases;
 	struct map bundles; /* file without hash and side → file, or TREE_NONE: several */
 	bool has_dirs, has_bundles, is_within;
 	struct map dir_funcs; /* is_within: hash of a directory → functions below it */

@@ -277,7 +277,8 @@ static void matcher_done(struct matcher *x)
 	map_done(&x->group_index);
 	map_done(&x->binary_keys);
 	map_done(&x->file_keys);
-	map_done(&x->dirs);
+	map_done(&x->paths);
+	map_done(&x->bases);
 	map_done(&x->bundles);
 	map_done(&x->dir_funcs);
 	map_done(&x->renames);

@@ -8,8 +8,8 @@
  * - files are the same if they differ only in versions of directories;
  * - a file that only the older side has is the file of the same name that only the newer side has,
  *   if no directory that both sides have would be renamed (the longest common path wins);
- * - if each side has one file only, and names are not those of one file (Python, JavaScript), the
- *   function is the same;
+ * - if each side has one file only, the function was moved, unless both files are on both sides, or
+ *   a name is of one file only (Python, JavaScript);
  * - a side without files matches all files;
  * - generated code without a file has that of the path in its name, if there is one.
  *

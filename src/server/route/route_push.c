@@ -143,6 +143,9 @@ void handle_push(struct request *r)
 	}
 	if (type && *type)
 		name_types(p, type);
+	/* If its names cannot be compared, the store cannot show any. */
+	if (r->tenant->own && store_own_files(r->tenant->own, &a->in.batch.p, NULL) == 0)
+		p = a->in.batch.p;
 	/* A recording's readings become metrics here. A batch has a maximum of points: the others
 	 * are left out and counted. */
 	struct reading_place at = { 0 };

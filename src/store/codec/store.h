@@ -119,6 +119,12 @@ int store_ingest(struct store *s, const struct store_batch *batches, size_t n, b
 /* Adds late names: those in p of frames with a mapping, whichever batch the frames came in. */
 int store_add_names(struct store *s, const struct profile *p, struct err *err);
 
+/* Call it for a file with names, before it is ingested. A binary is another one than a binary of
+ * the store with its build id, or at its path without one, if that has other names at the same
+ * addresses. In *p, which may be replaced, it gets a separate mapping, as in profile_merge_file. No
+ * other file may be ingested in between. */
+int store_own_files(struct store *s, struct profile **p, struct err *err);
+
 /* Symbolizes frames on demand. A view that is about to return frames without a name calls name
  * once, in its caller's thread, without a lock. name may wait for a short time. Returns true if
  * there may be names now; the view then looks again. */

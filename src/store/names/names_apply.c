@@ -40,6 +40,11 @@ static int by_place(const void *a, const void *b)
 /* How far a frame is. The names of one that only an older reader has named give way to any. */
 enum { APPLIED_NOT, APPLIED, APPLIED_OLDER };
 
+bool names_applied_is_older(const struct names_applied *a, uint32_t frame)
+{
+	return frame < a->frames.n && a->frames.v[frame] == APPLIED_OLDER;
+}
+
 /* --- from the tables -------------------------------------------------------------------------- */
 
 /* Resets all frames if the database has changed; adds new frames. */

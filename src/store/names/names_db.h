@@ -101,6 +101,8 @@ struct names_applied {
 	uint64_t stacks_gathered;
 };
 void names_applied_done(struct names_applied *a);
+/* Whether the frame's names are by an older reader. */
+bool names_applied_is_older(const struct names_applied *a, uint32_t frame);
 
 /* Sets the names of these frames (NULL: all) in dict, as far as known. A second call costs next to
  * nothing unless something has changed. */

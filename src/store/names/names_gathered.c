@@ -46,7 +46,7 @@ bool names_gathered_is_empty(const struct names_gathered *g)
 
 static uint64_t strtab_bytes(const struct strtab *t)
 {
-	return t->arena.total + vec_size_bytes(&t->all) + map_size_bytes(&t->index);
+	return t->arena.total + vec_size_bytes(&t->all) + id_index_bytes(&t->index);
 }
 
 uint64_t names_gathered_bytes(const struct names_gathered *g)

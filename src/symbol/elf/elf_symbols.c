@@ -108,6 +108,13 @@ static void names_hold(struct elf_names *n)
 	n->offset = 0;
 }
 
+void elf_symbols_hold_names(struct elf_symbols *s)
+{
+	for (size_t i = 0; i < s->names.n; i++)
+		if (!s->names.v[i].image && s->names.v[i].size <= ELF_MAX_NAMES)
+			names_hold(&s->names.v[i]);
+}
+
 const char *elf_symbols_name_held(struct elf_symbols *s, uint32_t name)
 {
 	struct elf_names *n = names_of(s, name);

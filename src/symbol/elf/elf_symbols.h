@@ -71,6 +71,9 @@ void elf_symbols_done(struct elf_symbols *s);
 int elf_symbols_add_names(struct elf_symbols *s, const struct elf_file *f, uint64_t offset,
 			  uint64_t size, uint32_t *base, struct err *err);
 
+/* Reads the string tables up to ELF_MAX_NAMES into memory, for callers that need most names. */
+void elf_symbols_hold_names(struct elf_symbols *s);
+
 /* Adds the functions of the table. layout: of the running object (for a debug file: not its own).
  * Returns their number, or -ENOEXEC. */
 long elf_symbols_add_table(struct elf_symbols *s, const struct elf_file *f,

@@ -1,4 +1,4 @@
-// build: -O2 -fno-omit-frame-pointer
+// build: -O2 -fno-omit-frame-pointer -Isrc
 /* A GPU program of known truth, on the driver's double: what it launches is a function of the scenario alone (the
  * file that CRESSET_DOUBLE names, see tests/doubles), which tests/unit/gpu_answers.py computes by itself.
  *
@@ -11,13 +11,16 @@
  * It says "ready" and then does what it reads, a word a line: go (and says "done"), warm (a kernel of that name in each
  * context), fresh (each kernel once in a context of its own, which is made for that and destroyed), fork (a child that
  * launches and says "child"), end (its contexts), close (all descriptors but the first three, and has their numbers
- * again), exec (itself, from the start, as the same process), and ends with the input. With the argument "cupti" it loads CUPTI itself, as a
+ * again), exec (itself, from the start, as the same process), watched (nothing, until a window of its ring is open), and
+ * ends with the input. With the argument "cupti" it loads CUPTI itself, as a
  * program that profiles itself does; with "late" the library once it is set up. */
 #include "../../doubles/script.h"
+#include "gpu/ring/ring.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -222,6 +225,34 @@ static void load_late(void)
 		_exit(4);
 }
 
+/* Returns the ring of the library in this process, or NULL. */
+static const volatile struct ring_control *own_ring(void)
+{
+	char line[512];
+	unsigned long start = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && !start && fgets(line, sizeof line, maps))
+		if (strstr(line, "memfd:cresset-ring"))
+			start = strtoul(line, NULL, 16);
+	if (maps)
+		fclose(maps);
+	return (const void *)start;
+}
+
+/* Also if its window cannot open. */
+static bool is_watched(const volatile struct ring_control *ring)
+{
+	return ring && (ring->state > RING_PARKED || ring->error_part);
+}
+
+/* At most two minutes. */
+static void wait_until_watched(void)
+{
+	for (int i = 0; i < 120000 && !is_watched(own_ring()); i++)
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -246,6 +277,8 @@ int main(int argc, char **argv)
 			play_in_child();
 		else if (!strcmp(line, "exec\n"))
 			execv(argv[0], argv);
+		else if (!strcmp(line, "watched\n"))
+			wait_until_watched();
 		else if (!strcmp(line, "close\n"))
 			close_all();
 		else if (!strcmp(line, "end\n")) {

@@ -1,4 +1,5 @@
 // tier: test
+// run: in memory
 // tier: full CRESSET_OUTAGE_S=600
 /* From a spool to a real cresset serve that does not accept everything: each sample and each point is in its store once, whatever the server
  * answers. */

@@ -121,6 +121,46 @@ START_TEST(interning_with_equal_keys)
 }
 END_TEST
 
+/* An index calls `same` for any entry with equal 32 bits. */
+static bool same_text(const void *ctx, uint32_t i)
+{
+	const struct words *w = ctx;
+	return w->text[i] == w->wanted;
+}
+
+START_TEST(indexes_of_ids)
+{
+	static const uint64_t hashes[] = { 7, 1 << 20,
+					   UINT64_MAX }; /* entries per hash; many collide */
+	for (size_t k = 0; k < sizeof hashes / sizeof *hashes; k++) {
+		struct id_index x = { 0 };
+		struct words w = { 0 };
+		struct rng r = { 5 };
+		uint32_t n = 0, id;
+		ck_assert(!id_lookup(&x, 3, same_text, &w, &id) && !id_likely(&x, 3, &id));
+		id_prefetch(&x, 3);
+		for (int step = 0; step < 20000 && n < 1000; step++) {
+			w.wanted = rng_below(&r, 1000);
+			uint64_t hash = hash_mix(1, w.wanted) % hashes[k];
+			bool known = id_lookup(&x, hash, same_text, &w, &id);
+			w.text[n] = w.wanted;
+			uint32_t expected = 0;
+			while (w.text[expected] != w.wanted)
+				expected++;
+			ck_assert_int_eq(known, expected < n);
+			ck_assert_uint_eq(id_intern(&x, hash, n, same_text, &w), expected);
+			ck_assert(id_likely(&x, hash, &id));
+			n += expected == n;
+		}
+		ck_assert_uint_gt(n, 900);
+		ck_assert_uint_eq(x.n, n);
+		ck_assert_uint_le((uint64_t)x.n * 10, (uint64_t)x.cap * 7);
+		ck_assert_uint_eq(id_index_bytes(&x), x.cap * 8ull);
+		id_index_done(&x);
+	}
+}
+END_TEST
+
 START_TEST(empty_map)
 {
 	struct map m = { 0 };
@@ -157,6 +197,6 @@ START_TEST(sha256_in_pieces)
 }
 END_TEST
 
-UNIT_MAIN("hash", known_hash, sha256_in_pieces,
+UNIT_MAIN("hash", known_hash, sha256_in_pieces, indexes_of_ids,
 	  mix_depends_on_order_and_has_no_collisions_on_small_numbers,
 	  random_operations_equal_a_plain_array, interning_with_equal_keys, empty_map)

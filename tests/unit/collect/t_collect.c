@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { OFTEN_HZ = 999 }; /* so that many samples take little time */
+
 static pid_t spin_on_cpu(int cpu)
 {
 	pid_t pid = fork();
@@ -91,7 +93,7 @@ static void write_text(const char *path, const char *text)
 	fclose(f);
 }
 
-/* Half a second without the CPU in the list, then one with it: its events are opened when it appears. */
+/* A fifth of a second without the CPU in the list, then one with it: its events are opened when it appears. */
 START_TEST(cpu_that_comes_online)
 {
 	if (!may_load_bpf() || sysconf(_SC_NPROCESSORS_ONLN) < 2)
@@ -103,9 +105,9 @@ START_TEST(cpu_that_comes_online)
 	write_text(path, "0\n");
 	pid_t pid = spin_on_cpu(1);
 	struct profile *p = profile_new();
-	struct sampler_opts opts = { .freq_hz = 199, .cpus_file = path };
+	struct sampler_opts opts = { .freq_hz = OFTEN_HZ, .cpus_file = path };
 	struct collector *c = collector(&opts, p);
-	run_for(c, 500000000);
+	run_for(c, 200000000);
 	ck_assert_uint_eq(samples_of(p, pid), 0);
 	write_text(path, "0-1\n");
 	struct collect_stats stats;
@@ -113,9 +115,9 @@ START_TEST(cpu_that_comes_online)
 		run_for(c, 50000000); /* the list is read once a second */
 		collect_get_stats(c, &stats);
 	} while (stats.cpus < 2);
-	run_for_cpu(c, pid, 1000000000);
+	run_for_cpu(c, pid, 200000000);
 	ck_assert_int_eq(collect_stop(c, &err), 0);
-	ck_assert_uint_gt(samples_of(p, pid), 199 * 2 / 3);
+	ck_assert_uint_gt(samples_of(p, pid), OFTEN_HZ / 5 * 2 / 3);
 	collect_get_stats(c, &stats);
 	ck_assert_uint_eq(stats.cpus, 2);
 	collect_free(c);
@@ -133,18 +135,20 @@ START_TEST(plain_walk)
 	struct err err = { 0 };
 	uint32_t pid = spin_on_cpu(0);
 	struct profile *p = profile_new();
-	struct sampler_opts opts = {
-		.target = TARGET_PID, .ids = &pid, .n_ids = 1, .freq_hz = 499, .plain_walk = true
-	};
+	struct sampler_opts opts = { .target = TARGET_PID,
+				     .ids = &pid,
+				     .n_ids = 1,
+				     .freq_hz = OFTEN_HZ,
+				     .plain_walk = true };
 	struct collector *c = collector(&opts, p);
 	struct collect_stats stats;
 
-	run_for_cpu(c, pid, 1000000000);
+	run_for_cpu(c, pid, 500000000);
 	ck_assert_int_eq(collect_stop(c, &err), 0);
 	collect_symbolize(c);
 	collect_get_stats(c, &stats);
 	ck_assert_str_eq(stats.walker, "frame pointers (helper)");
-	ck_assert_uint_gt(samples_of(p, pid), 499 * 2 / 3);
+	ck_assert_uint_gt(samples_of(p, pid), OFTEN_HZ / 2 * 2 / 3);
 	ck_assert_uint_eq(samples_of(p, pid), p->samples.n);
 	uint64_t named = 0;
 	for (size_t i = 0; i < p->samples.n; i++) {
@@ -192,15 +196,17 @@ static void walk_plain(uint32_t depth, struct collect_stats *stats)
 	struct err err = { 0 };
 	uint32_t pid = burn_deep(depth);
 	struct profile *p = profile_new();
-	struct sampler_opts opts = {
-		.target = TARGET_PID, .ids = &pid, .n_ids = 1, .freq_hz = 499, .plain_walk = true
-	};
+	struct sampler_opts opts = { .target = TARGET_PID,
+				     .ids = &pid,
+				     .n_ids = 1,
+				     .freq_hz = OFTEN_HZ,
+				     .plain_walk = true };
 	struct collector *c = collector(&opts, p);
 
-	run_for_cpu(c, pid, 300000000);
+	run_for_cpu(c, pid, 150000000);
 	ck_assert_int_eq(collect_stop(c, &err), 0);
 	collect_get_stats(c, stats);
-	ck_assert_uint_gt(stats->samples, 499 * 3 / 10 * 2 / 3);
+	ck_assert_uint_gt(stats->samples, OFTEN_HZ * 3 / 20 * 2 / 3);
 	collect_free(c);
 	profile_free(p);
 	stop_child(pid);

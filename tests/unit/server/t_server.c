@@ -8,6 +8,9 @@
 #include "profile/profile.h"
 #include "raw_http.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
 #include <zstd.h>
 
 #define HOST "Host: 127.0.0.1\r\n"
@@ -508,6 +511,90 @@ START_TEST(shutdown_does_not_wait)
 }
 END_TEST
 
+/* --- a socket that another process has as well ------------------------------------------------ */
+
+static int make_socket(uint16_t *port)
+{
+	struct sockaddr_in at;
+	socklen_t len = sizeof at;
+	struct err err = { 0 };
+	int fd = server_listen(&(struct server_opts){ .listen = "127.0.0.1:0" }, &err);
+
+	ck_assert_msg(fd > 0, "%s", err.text);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	*port = ntohs(at.sin_port);
+	return fd;
+}
+
+static bool can_bind(uint16_t port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons(port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one), 0);
+	bool can = bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+	close(fd);
+	return can;
+}
+
+START_TEST(a_socket_outlives_its_servers)
+{
+	struct world w, between;
+	int kept = make_socket(&between.port);
+
+	world_start(&w, (struct server_opts){ .socket = fcntl(kept, F_DUPFD_CLOEXEC, 3) });
+	ck_assert_uint_eq(w.port, between.port);
+	ck_assert_int_eq(status(&w, "GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200);
+	world_stop(&w);
+	ck_assert(!can_bind(between.port));
+	int early = client(&between);
+	ck_assert(say(early, "GET /healthz HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n"));
+	world_start(&w, (struct server_opts){ .socket = fcntl(kept, F_DUPFD_CLOEXEC, 3) });
+	char *a = answer_of(early);
+	ck_assert_int_eq(status_of(a), 200);
+	free(a);
+	close(early);
+	world_stop(&w);
+	close(kept);
+	ck_assert(can_bind(between.port));
+}
+END_TEST
+
+START_TEST(a_socket_that_was_shut_down_listens_again)
+{
+	struct world w;
+	uint16_t port;
+	int kept = make_socket(&port);
+
+	ck_assert_int_eq(shutdown(kept, SHUT_RDWR), 0);
+	world_start(&w, (struct server_opts){ .socket = fcntl(kept, F_DUPFD_CLOEXEC, 3) });
+	ck_assert_int_eq(status(&w, "GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200);
+	world_stop(&w);
+	close(kept);
+}
+END_TEST
+
+START_TEST(a_port_that_is_taken_has_a_holder)
+{
+	uint16_t port;
+	char listen[32], user[32];
+	struct err err = { 0 };
+	int kept = make_socket(&port);
+	const struct passwd *me = getpwuid(geteuid());
+
+	snprintf(listen, sizeof listen, "127.0.0.1:%u", port);
+	snprintf(user, sizeof user, "%u", (unsigned)geteuid());
+	ck_assert_int_eq(server_listen(&(struct server_opts){ .listen = listen }, &err),
+			 -EADDRINUSE);
+	ck_assert_ptr_nonnull(strstr(err.text, listen));
+	ck_assert_ptr_nonnull(strstr(err.text, "a process of user "));
+	ck_assert_ptr_nonnull(strstr(err.text, me ? me->pw_name : user));
+	close(kept);
+}
+END_TEST
+
 /* --- files that are not read for names -------------------------------------------------------- */
 
 static uint64_t count_unread(const void *ctx)
@@ -540,5 +627,6 @@ UNIT_MAIN("server", responses, pipelined_requests_get_responses_in_order, other_
 	  silent_clients_are_cut, bodies_that_are_too_large, chunks_without_end,
 	  bodies_share_a_budget, compressed_bodies, connections_are_limited,
 	  silent_clients_do_not_block_others, senders_are_limited, queries_have_a_time,
-	  concurrent_queries_are_limited, shutdown_does_not_wait,
+	  concurrent_queries_are_limited, shutdown_does_not_wait, a_socket_outlives_its_servers,
+	  a_socket_that_was_shut_down_listens_again, a_port_that_is_taken_has_a_holder,
 	  files_that_are_not_read_are_counted)

@@ -284,6 +284,34 @@ START_TEST(peeks_at_the_keys)
 }
 END_TEST
 
-UNIT_MAIN("json_read", reads_tokens, refuses_invalid_json, an_error_has_its_position,
-	  lenient_closes_open_values, every_cut, chunks_do_not_show, limits,
-	  walks_the_expected_keys, peeks_at_the_keys)
+/* A bad text ends with its line. The texts after it are read. */
+START_TEST(texts_in_a_row)
+{
+	static const char text[] =
+		"{\"a\":1}\n\n {\"a\":[1,2\n{\"a\":2} nonsense\n{\"a\": 3}{\"a\":4}\n 7\n{\"a\":";
+	struct input *in;
+	struct json_value key, v;
+	int64_t sum = 0;
+	int bad = 0, rc;
+	ck_assert_int_eq(input_open_memory(text, strlen(text), &in, NULL), 0);
+	struct json_reader *r = json_reader_new(in);
+	while (json_next_text(r, NULL) > 0) {
+		rc = json_enter(r, JSON_OBJECT, NULL);
+		while (rc > 0 && (rc = json_key_next(r, &key, NULL)) > 0) {
+			rc = json_scalar(r, &v, NULL);
+			if (rc > 0 && v.token == JSON_NUMBER)
+				sum = 10 * sum + v.integer;
+			rc = rc < 0 ? rc : 1;
+		}
+		bad += rc < 0;
+	}
+	ck_assert_int_eq(sum, 134);
+	ck_assert_int_eq(bad, 2);
+	json_reader_free(r);
+	input_close(in);
+}
+END_TEST
+
+UNIT_MAIN("json_read", texts_in_a_row, reads_tokens, refuses_invalid_json,
+	  an_error_has_its_position, lenient_closes_open_values, every_cut, chunks_do_not_show,
+	  limits, walks_the_expected_keys, peeks_at_the_keys)

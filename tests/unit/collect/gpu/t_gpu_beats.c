@@ -54,17 +54,25 @@ END_TEST
 START_TEST(not_for_others)
 {
 	MADE m = make(&small);
-	struct ring_reader *r = reader(&m);
+	MADE own = make(&small);
+	struct ring_reader *r = reader(&m), *mine = reader(&own);
 	struct gpu_beats *b = gpu_beats_new();
 	struct ring_control *c = (struct ring_control *)m.ring;
+	uint64_t at = beat_of(&own);
 
 	__atomic_store_n(&c->agent, 99, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->heartbeat_ns, 1, __ATOMIC_RELEASE);
 	gpu_beats_add(b, r);
-	nanosleep(&(struct timespec){ .tv_nsec = 700000000 }, NULL);
+	gpu_beats_add(b, mine);
+	for (int i = 0; i < 4; i++) { /* three whole rounds at least */
+		uint64_t next = next_beat(&own, at);
+		ck_assert_uint_gt(next, at);
+		at = next;
+	}
 	ck_assert_uint_eq(beat_of(&m), 1);
 	gpu_beats_free(b);
 	ring_close(r);
+	ring_close(mine);
 }
 END_TEST
 

@@ -1,6 +1,9 @@
 // tier: test
 /* Objects of files that are known by their inode: used again, open, by several names. */
+#include "base/clock.h"
 #include "object_world.h"
+
+#include <time.h>
 
 START_TEST(inode_used_again)
 {
@@ -43,6 +46,141 @@ START_TEST(inode_used_again_unknown)
 	ck_assert_uint_eq(object_of_map(&table, getpid(), &m), third);
 	r.ino_generation = 2;
 	ck_assert_uint_ne(object_of_record(&table, &r), third);
+	teardown();
+}
+END_TEST
+
+static uint32_t object_again(const struct side_record *r)
+{
+	uint32_t id = object_of_record(&table, r);
+
+	ck_assert_int_eq(get(id)->state, OBJECT_OPEN);
+	return id;
+}
+
+/* As cp does: the inode stays, and descriptors and mappings show the new content. The old one gets no names and no table from it. */
+START_TEST(written_again_in_place)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	uint32_t id = object_again(&r);
+	object_ref(&table, id);
+	shell_do("cp \"$(readlink -f /bin/false)\" %s; echo >>%s", program, program);
+	uint32_t later = object_again(&r);
+	ck_assert_uint_ne(later, id);
+	ck_assert_int_eq(object_fd(&table, get(id)), -1);
+	ck_assert(get(id)->is_rewritten);
+	ck_assert_int_ge(object_fd(&table, get(later)), 0);
+	shell_do("cp \"$(readlink -f /bin/true)\" %s", program);
+	ck_assert_int_eq(object_fd(&table, get(later)), -1); /* it was not mapped since */
+	ck_assert_int_eq(object_fd(&table, get(id)), -1);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
+static struct object *used(const struct side_record *r)
+{
+	const struct object_place place = { getpid(), r->start, r->start + r->len, 0 };
+
+	return object_use(&table, object_of_record(&table, r), &place);
+}
+
+/* Its copies have their own files. */
+START_TEST(copy_of_a_file_that_is_written_again)
+{
+	setup(10);
+	void *addr[2];
+	char copy[64];
+
+	snprintf(copy, sizeof copy, "%s/copy", dir);
+	shell_do("cp %s %s", program, copy);
+	struct side_record a = mapped(program, &addr[0]), b = mapped(copy, &addr[1]);
+	struct object *first = used(&a);
+	uint32_t id = object_of_record(&table, &b);
+	object_ref(&table, first->id);
+	object_ref(&table, id);
+	ck_assert_ptr_eq(used(&b), first);
+	shell_do("cp \"$(readlink -f /bin/false)\" %s; echo >>%s", program, program);
+	ck_assert_int_eq(object_fd(&table, first), -1);
+	ck_assert(map_get(&table.parted, id));
+	struct object *second = used(&b);
+	ck_assert_ptr_eq(second, get(id));
+	ck_assert(same_content(object_fd(&table, second), copy));
+	ck_assert(same_content(object_fd(&table, second), "$(readlink -f /bin/true)"));
+	object_unref(&table, first->id);
+	object_unref(&table, id);
+	munmap(addr[0], 4096);
+	munmap(addr[1], 4096);
+	teardown();
+}
+END_TEST
+
+/* The copy has no names of the first file. */
+START_TEST(copy_that_is_written_again)
+{
+	setup(10);
+	void *addr[2];
+	char copy[64];
+
+	snprintf(copy, sizeof copy, "%s/copy", dir);
+	shell_do("cp %s %s", program, copy);
+	struct side_record a = mapped(program, &addr[0]), b = mapped(copy, &addr[1]);
+	struct object *first = used(&a);
+	uint32_t id = object_of_record(&table, &b);
+	object_ref(&table, id);
+	ck_assert_ptr_eq(used(&b), first);
+	shell_do("touch %s", copy);
+	ck_assert_ptr_eq(used(&b), first);
+	shell_do("cp \"$(readlink -f /bin/false)\" %s; echo >>%s", copy, copy);
+	struct object *later = used(&b);
+	ck_assert_ptr_ne(later, first);
+	ck_assert(same_content(object_fd(&table, later), copy));
+	ck_assert(get(id)->is_rewritten);
+	ck_assert_uint_eq(get(id)->same_as, OBJECT_NONE);
+	ck_assert_int_ge(object_fd(&table, first), 0);
+	object_unref(&table, id);
+	munmap(addr[0], 4096);
+	munmap(addr[1], 4096);
+	teardown();
+}
+END_TEST
+
+/* Its record is read when the file has another content: the mapping had another one. */
+START_TEST(written_before_its_record_was_read)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	r.time_ns = clock_mono_ns();
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL); /* times of files are coarse */
+	shell_do("cp \"$(readlink -f /bin/false)\" %s", program);
+	uint32_t early = object_of_record(&table, &r);
+	ck_assert(get(early)->is_rewritten);
+	ck_assert_int_eq(object_fd(&table, get(early)), -1);
+	r.time_ns = clock_mono_ns() + 20000000;
+	uint32_t later = object_again(&r);
+	ck_assert_uint_ne(later, early);
+	ck_assert_uint_eq(object_again(&r), later);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
+START_TEST(same_content_is_the_same_file)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	uint32_t id = object_again(&r);
+	shell_do("touch %s; chmod 700 %s", program, program);
+	ck_assert_uint_eq(object_again(&r), id);
+	shell_do("cp \"$(readlink -f /bin/true)\" %s", program);
+	ck_assert_uint_eq(object_again(&r), id);
+	shell_do("rm %s", program);
+	ck_assert_int_ge(object_fd(&table, get(id)), 0);
+	munmap(addr, 4096);
 	teardown();
 }
 END_TEST
@@ -112,5 +250,7 @@ START_TEST(closed_file_by_two_names)
 }
 END_TEST
 
-UNIT_MAIN("object_inode", inode_used_again, inode_used_again_unknown, open_file_by_another_name,
-	  closed_file_by_two_names)
+UNIT_MAIN("object_inode", inode_used_again, inode_used_again_unknown, written_again_in_place,
+	  written_before_its_record_was_read, same_content_is_the_same_file,
+	  copy_of_a_file_that_is_written_again, copy_that_is_written_again,
+	  open_file_by_another_name, closed_file_by_two_names)

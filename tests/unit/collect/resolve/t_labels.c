@@ -109,6 +109,11 @@ START_TEST(inherited)
 	uint32_t set = process_labels(&table, parent, 1, S);
 	struct process *child = process_fork(&processes, getpid(), INT32_MAX);
 	ck_assert_uint_eq(process_labels(&table, child, 1, S), set);
+	uint64_t looks = table.looks;
+	struct process *ended = process_fork(&processes, getpid(), INT32_MAX - 1);
+	ended->is_over = true; /* known without a look */
+	ck_assert_uint_eq(process_labels(&table, ended, 1, S), set);
+	ck_assert_uint_eq(table.looks, looks);
 	process_exec(&processes, child);
 	uint32_t after = process_labels(&table, child, 1, S);
 	ck_assert_str_eq(label(after, LABEL_EXECUTABLE), "");

@@ -29,7 +29,15 @@ static void on_side(void *ctx, const struct side_record *r)
 		strncat(seen->names, r->name, sizeof seen->names - strlen(seen->names) - 1);
 }
 
-static const struct order_ops ops = { on_sample, on_side };
+static void on_brief(void *ctx, const struct side_record *r)
+{
+	struct seen *seen = ctx;
+
+	vec_push(&seen->times, r->time_ns);
+	vec_push(&seen->kinds, 'b');
+}
+
+static const struct order_ops ops = { on_sample, on_side, on_brief };
 
 static void seen_done(struct seen *s)
 {
@@ -132,6 +140,65 @@ START_TEST(late_records_are_counted)
 }
 END_TEST
 
+static void add_life(struct order *o, uint32_t pid, uint64_t from_ns, uint64_t to_ns)
+{
+	order_add_side(
+		o,
+		&(struct side_record){
+			.kind = SIDE_FORK, .time_ns = from_ns, .pid = pid, .tid = pid, .ppid = 1 });
+	order_add_side(o, &(struct side_record){
+				  .kind = SIDE_EXIT, .time_ns = to_ns, .pid = pid, .tid = pid });
+}
+
+static void over(void *ctx, const struct side_record *r)
+{
+	uint32_t *n_over = ctx;
+
+	*n_over += r->is_over;
+}
+
+/* A process that started and ended is set apart if it has no event: neither a due one, nor a pending one, nor another thread's wait that it ended. */
+START_TEST(brief_lives_are_set_apart)
+{
+	struct order o = { 0 };
+	struct seen seen = { 0 };
+	struct event_sample of_11 = { .kind = EVENT_SAMPLE, .time_ns = 20, .tgid = 11 };
+	struct event_sample of_12 = { .kind = EVENT_SAMPLE, .time_ns = 50, .tgid = 12 };
+	struct event_wait by_13 = { .sample = { .kind = EVENT_WAIT, .time_ns = 21, .tgid = 1 },
+				    .wait = { .waker_tgid = 13 } };
+
+	for (uint32_t pid = 10; pid < 14; pid++)
+		add_life(&o, pid, pid, pid + 20);
+	add_life(&o, 14, 14, 45);
+	order_add_sample(&o, &of_11);
+	order_add_sample(&o, &of_12);
+	order_add_wait(&o, &by_13);
+	order_take(&o, 40, &ops, &seen);
+	ck_assert_uint_eq(seen.kinds.n, 11);
+	ck_assert_mem_eq(seen.kinds.v,
+			 "brrrrss"
+			 "brrr",
+			 11);
+	seen_done(&seen);
+	order_done(&o);
+}
+END_TEST
+
+/* The record of a fork shows whether the child has ended. */
+START_TEST(ended_children)
+{
+	static const struct order_ops count_over = { on_sample, over, over };
+	struct order o = { 0 };
+	uint32_t n_over = 0;
+
+	add_life(&o, 10, 10, 30);
+	add_life(&o, 11, 11, 50);
+	order_take(&o, 40, &count_over, &n_over);
+	ck_assert_uint_eq(n_over, 2); /* the fork of 10, and its exit */
+	order_done(&o);
+}
+END_TEST
+
 /* Random rings read in random slices: everything comes out once, in time order if the barrier is correct. */
 START_TEST(random_rings)
 {
@@ -168,4 +235,5 @@ START_TEST(random_rings)
 END_TEST
 
 UNIT_MAIN("order", sorted_up_to_barrier, stacks_go_with_their_samples,
-	  equal_times_preserve_arrival_order, late_records_are_counted, random_rings)
+	  equal_times_preserve_arrival_order, late_records_are_counted, brief_lives_are_set_apart,
+	  ended_children, random_rings)

@@ -91,6 +91,41 @@ START_TEST(code_made_to_call_the_loop_is_omitted)
 }
 END_TEST
 
+#define LIBRARY 0x66
+static bool owns(void *ctx, uint64_t word)
+{
+	(void)ctx;
+	return !(word & FRAME_ADDRESS) && word != NATIVE(LIBRARY);
+}
+
+#define ASSERT_ENTERED(text, ...) \
+	do { \
+		const uint64_t words[] = { 0x10, 1, __VA_ARGS__, CPYTHON_MARK(0, 1) }; \
+		struct python_order o; \
+		python_order_init(&o, &(struct python_stack){ words, sizeof words / sizeof *words, \
+							      2, true, .is_interpreter = owns }); \
+		ck_assert_str_eq(shown(&o), text); \
+		python_order_done(&o); \
+	} while (0)
+
+START_TEST(code_that_is_about_to_call_the_loop_is_omitted)
+{
+	/* The function's frame is not in the chain yet, or no longer: before the loop, at its ends. */
+	ASSERT_ENTERED("[N2] N3 P0 (L4)", ANONYMOUS(0x1000), NATIVE(1), NATIVE(2));
+	ASSERT_ENTERED("N2 [N3] N4 P0 (L5)", NATIVE(1), ANONYMOUS(0x1000), NATIVE(2), NATIVE(1));
+	ASSERT_ENTERED("N2 N3 [N4] N5 P0 (L6)", NATIVE(3), NATIVE(1), ANONYMOUS(0x1000), NATIVE(2),
+		       NATIVE(1));
+	/* The interpreter's own machine code, which the loop calls. */
+	ASSERT_ENTERED("N2 P0 (L3)", ANONYMOUS(0x1000), NATIVE(1));
+	/* Code that a library makes, or that calls one; code that calls much. */
+	ASSERT_ENTERED("N2 N3 P0 (L4)", ANONYMOUS(0x1000), NATIVE(LIBRARY), NATIVE(1));
+	ASSERT_ENTERED("N2 N3 N4 P0 (L5)", NATIVE(LIBRARY), ANONYMOUS(0x1000), NATIVE(2),
+		       NATIVE(1));
+	ASSERT_ENTERED("N2 N3 N4 N5 N6 N7 N8 P0 (L9)", NATIVE(3), NATIVE(4), NATIVE(5), NATIVE(6),
+		       NATIVE(1), ANONYMOUS(0x1000), NATIVE(2), NATIVE(1));
+}
+END_TEST
+
 START_TEST(frames_without_a_place)
 {
 	const uint64_t words[] = { 0x10,     1, 0x20, 2, 0x30, 3, NATIVE(2), CPYTHON_MARK(0, 1),
@@ -320,8 +355,8 @@ START_TEST(stacks_without_groups_are_unchanged)
 END_TEST
 
 UNIT_MAIN("python_order", groups_come_before_the_call_that_runs_them, frames_of_others_between_stay,
-	  code_made_to_call_the_loop_is_omitted, frames_without_a_place,
-	  missing_frames_are_marked_in_place, marks_that_lie,
+	  code_made_to_call_the_loop_is_omitted, code_that_is_about_to_call_the_loop_is_omitted,
+	  frames_without_a_place, missing_frames_are_marked_in_place, marks_that_lie,
 	  a_call_without_a_frame_yet_is_the_innermost, calls_that_were_not_seen_are_the_outermost,
 	  numbers_that_do_not_fit_place_none, a_call_that_is_at_work_has_a_frame,
 	  calls_beyond_a_switch_of_stacks_are_of_others,

@@ -67,9 +67,13 @@ START_TEST(object_lost)
 	resolve_symbolize(resolver);
 	ck_assert_int_eq(strncmp(stack_of(0), "lost+0x", 7), 0);
 	ck_assert_uint_eq(profile->meta.loss[LOSS_OBJECT_GONE], 1);
+	struct given no_rows = { .n_user = 1, .walk_end = WALK_NO_FP, .addr = { c.addr + 1 } };
 	struct resolve_stats stats;
+	sample_at(c.pid, c.pid, "lost", no_rows, clock_mono_ns()); /* no file, no unwind table */
+	ck_assert_int_eq(strncmp(stack_of(2), "[truncated: no file];lost+0x", 28), 0);
 	resolve_get_stats(resolver, &stats);
 	ck_assert_uint_eq(stats.unsymbolized, 2);
+	ck_assert_uint_eq(stats.ends[WALK_NO_FILE], 1);
 	teardown();
 }
 END_TEST

@@ -90,6 +90,10 @@ START_TEST(markers)
 		[WALK_TIME] = "[truncated: time];[unknown]",
 		[WALK_NO_ROOM] = "[truncated: no room for its mappings];[unknown]",
 		[WALK_EXIT] = "[exit];[unknown]",
+		[WALK_NO_COPY_ROOM] = "[truncated: stack not copied: ring full];[unknown]",
+		[WALK_NO_COPY_TIME] = "[truncated: stack not copied: CPU time];[unknown]",
+		[WALK_NO_MAPPING] = "[truncated: no mapping];[unknown]",
+		[WALK_NO_FILE] = "[truncated: no file];[unknown]",
 	};
 	struct resolve_stats stats;
 
@@ -273,6 +277,89 @@ START_TEST(perf_map)
 	struct resolve_stats stats;
 	resolve_get_stats(resolver, &stats);
 	ck_assert_uint_eq(stats.unsymbolized, 1);
+	teardown();
+}
+END_TEST
+
+static uint64_t code_of(pid_t pid)
+{
+	char *maps = shell("awk '$2 == \"r-xp\" && NF == 5 { print $1 }' /proc/%d/maps", pid);
+	uint64_t code = strtoull(maps, NULL, 16);
+
+	free(maps);
+	return code;
+}
+
+static pid_t child_with_code(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		anonymous_code();
+		pause();
+	}
+	while (!code_of(pid))
+		usleep(1000);
+	return pid;
+}
+
+/* A compiler writes its map right before its process ends: samples that still wait get their names. Samples
+ * that were passed on before are counted. */
+START_TEST(perf_map_at_the_end)
+{
+	char path[64], text[64];
+
+	if (!setup())
+		T_SKIP(NEEDS);
+	pid_t pid = child_with_code();
+	apply();
+	uint64_t code = code_of(pid);
+	sample(pid, code);
+	for (int i = 0; i < 1000 && profile->samples.n < 1; i++)
+		resolve_give_held(resolver);
+	ck_assert_str_eq(stack_of(0), "[anon]");
+	ck_assert_uint_eq(profile->meta.loss[LOSS_CODE_UNREAD], 0);
+	sample(pid, code);
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", pid);
+	write_file(path, text, snprintf(text, sizeof text, "%" PRIx64 " 100 late()\n", code));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	resolve_symbolize(resolver);
+	unlink(path);
+	ck_assert_str_eq(stack_of(1), "late()");
+	ck_assert_uint_eq(profile->meta.loss[LOSS_CODE_UNREAD], 1);
+	teardown();
+}
+END_TEST
+
+/* A map is written a buffer at a time: samples of a process that has one wait for the next cut. */
+START_TEST(perf_map_in_parts)
+{
+	char path[64], text[128];
+
+	if (!setup())
+		T_SKIP(NEEDS);
+	uint64_t code = anonymous_code();
+	apply();
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
+	int len = snprintf(text, sizeof text, "%" PRIx64 " 100 first()\n", code);
+	write_file(path, text, len);
+	sample(getpid(), code + 0x100);
+	sample(getpid(), code);
+	for (int i = 0; i < 1000 && profile->samples.n < 1; i++)
+		resolve_give_held(resolver);
+	ck_assert_str_eq(stack_of(0), "first()");
+	len += snprintf(text + len, sizeof text - len, "%" PRIx64 " 100 second()\n", code + 0x100);
+	write_file(path, text, len);
+	sample(getpid(), code + 0x800);
+	for (int i = 0; i < 1000 && profile->samples.n < 2; i++)
+		resolve_give_held(resolver);
+	ck_assert_str_eq(stack_of(1), "second()");
+	ck_assert_uint_eq(profile->samples.n, 2);
+	for (int i = 0; i < 1000 && profile->samples.n < 3; i++)
+		resolve_give_held(resolver);
+	ck_assert_str_eq(stack_of(2), "[anon]"); /* it is in no map */
+	unlink(path);
 	teardown();
 }
 END_TEST
@@ -494,5 +581,6 @@ START_TEST(series)
 END_TEST
 
 UNIT_MAIN("resolve_stacks", callers, order_and_sides, markers, astray, stacks_are_preserved,
-	  contents_are_bounded, vsyscall_and_vdso, perf_map, foreign_perf_map, jitdump,
-	  pending_until_the_image_goes, pending_samples_are_bounded, container, series)
+	  contents_are_bounded, vsyscall_and_vdso, perf_map, perf_map_at_the_end, perf_map_in_parts,
+	  foreign_perf_map, jitdump, pending_until_the_image_goes, pending_samples_are_bounded,
+	  container, series)

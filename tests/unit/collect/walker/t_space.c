@@ -9,6 +9,7 @@
 #include "collect/process/proc_scan.h"
 #include "collect/process/process.h"
 #include "nobodies.h"
+#include "shell.h"
 #include "space_maps.h"
 #include "unit.h"
 
@@ -54,6 +55,16 @@ static void settle(void)
 		ck_assert_uint_lt(clock_mono_ns(), end_ns);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
+}
+
+/* No sample of the process can follow: it is removed from now on. */
+static void seen_exit(uint32_t pid)
+{
+	space_seen(space,
+		   &(struct side_record){ .kind = SIDE_EXIT,
+					  .pid = pid,
+					  .tid = pid,
+					  .time_ns = clock_mono_ns() - 2 * PROCESS_GRACE_NS });
 }
 
 static struct event_raw *raw_of(uint32_t pid)
@@ -240,15 +251,88 @@ START_TEST(processes_come_and_go)
 	space_seen(space, &(struct side_record){ .kind = SIDE_COMM, .pid = 4190001, .exec = true });
 	settle();
 	ck_assert(!in_kernel(4190001, (uintptr_t)compare, &m));
-	space_seen(space,
-		   &(struct side_record){ .kind = SIDE_EXIT,
-					  .pid = 4190001,
-					  .tid = 4190001,
-					  .time_ns = clock_mono_ns() - 2 * PROCESS_GRACE_NS });
+	seen_exit(4190001);
 	settle();
 	ck_assert_int_eq(bpf_map_get_next_key(maps.processes, NULL, &key), 0);
 	ck_assert_uint_eq(key, getpid());
 	ck_assert_int_ne(bpf_map_get_next_key(maps.processes, &key, &key), 0);
+	teardown();
+}
+END_TEST
+
+static void map_file(uint32_t pid, uint32_t n)
+{
+	struct side_record r = { .kind = SIDE_MMAP,
+				 .pid = pid,
+				 .start = (1ull << 40) + n * 8192ull,
+				 .len = 4096,
+				 .maj = 8,
+				 .min = 1,
+				 .ino = n + 1,
+				 .name = "/file" };
+
+	space_seen(space, &r);
+}
+
+/* A sample taken before the kernel had the mappings of a process does not make /proc be read; a later one does. This process does not exist: reading it
+ * ends it. */
+START_TEST(recorded_processes_are_not_read)
+{
+	const uint32_t pid = 4190001;
+	struct event_raw *raw = raw_of(pid);
+	struct space_mapping m;
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	load(getpid());
+	space_seen(space, &(struct side_record){ .kind = SIDE_FORK, .pid = pid, .ppid = getpid() });
+	load(pid);
+	map_file(pid, 0);
+	load(pid);
+	ck_assert(in_kernel(pid, 1ull << 40, &m));
+	raw->ev.sample.time_ns = clock_mono_ns();
+	space_missed(space, raw);
+	map_file(pid, 1);
+	settle();
+	ck_assert(!in_kernel(pid, (1ull << 40) + 8192, &m));
+	free(raw);
+	teardown();
+}
+END_TEST
+
+/* Nor do samples of a process that started and ended between two readings, until another one may have its number. */
+START_TEST(passed_processes_are_not_read)
+{
+	const struct side_record fork = { .kind = SIDE_FORK,
+					  .pid = (uint32_t)getpid(),
+					  .ppid = (uint32_t)getppid() };
+	struct space_mapping m;
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	space_passed(space, &fork);
+	load(getpid());
+	ck_assert(!in_kernel(getpid(), (uintptr_t)compare, &m));
+	space_seen(space, &fork);
+	load(getpid());
+	ck_assert(in_kernel(getpid(), (uintptr_t)compare, &m));
+	teardown();
+}
+END_TEST
+
+START_TEST(passed_processes_are_read_after_losses)
+{
+	const struct side_record fork = { .kind = SIDE_FORK,
+					  .pid = (uint32_t)getpid(),
+					  .ppid = (uint32_t)getppid() };
+	struct space_mapping m;
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	space_passed(space, &fork);
+	space_seen(space, &(struct side_record){ .kind = SIDE_LOST });
+	load(getpid());
+	ck_assert(in_kernel(getpid(), (uintptr_t)compare, &m));
 	teardown();
 }
 END_TEST
@@ -342,7 +426,7 @@ START_TEST(stacks_sent_along_are_walked)
 	w = space_walk(space, p->image, t.raw, (struct python_groups){ 0 }, frames, 64);
 	ck_assert_uint_eq(w.end, WALK_CUT);
 	w = space_walk(space, NULL, t.raw, (struct python_groups){ 0 }, frames, 64);
-	ck_assert_uint_eq(w.end, WALK_NO_FP);
+	ck_assert_uint_eq(w.end, WALK_NO_MAPPING);
 	ck_assert_uint_eq(w.n, 1);
 	process_table_done(&processes);
 	free(t.raw);
@@ -390,6 +474,7 @@ static void check_full(bool is_of_blocks)
 	space_free(space);
 	maps.processes_full = &full;
 	space = space_new(&maps, &objects, NULL, NULL);
+	space_sweep_every(space, 0);
 	first = begin_sleep();
 	second = begin_sleep();
 	load(first);
@@ -410,10 +495,7 @@ static void check_full(bool is_of_blocks)
 	ck_assert_uint_eq(full, !is_of_blocks);
 
 	end_sleep(first);
-	space_seen(space, &(struct side_record){ .kind = SIDE_EXIT,
-						 .pid = first,
-						 .tid = first,
-						 .time_ns = clock_mono_ns() });
+	seen_exit(first);
 	for (int i = 0; i < 12000; i++) {
 		space_sync(space);
 		if (!bpf_map_lookup_elem(maps.processes, &second, &p) && p.n_maps &&
@@ -440,20 +522,6 @@ START_TEST(full_process_table)
 	check_full(false);
 }
 END_TEST
-
-static void map_file(uint32_t pid, uint32_t n)
-{
-	struct side_record r = { .kind = SIDE_MMAP,
-				 .pid = pid,
-				 .start = (1ull << 40) + n * 8192ull,
-				 .len = 4096,
-				 .maj = 8,
-				 .min = 1,
-				 .ino = n + 1,
-				 .name = "/file" };
-
-	space_seen(space, &r);
-}
 
 /* One user's files do not take the tables of others'. */
 START_TEST(a_user_has_a_share_of_tables)
@@ -512,11 +580,9 @@ START_TEST(a_refused_table_is_tried_again)
 	uint64_t at = (1ull << 40) + n * 8192ull;
 	ck_assert(in_kernel((uint32_t)one, at, &got));
 	ck_assert_uint_eq(got.table, 0);
+	space_sweep_every(space, 0);
 	nobody_end(many);
-	space_seen(space, &(struct side_record){ .kind = SIDE_EXIT,
-						 .pid = (uint32_t)many,
-						 .tid = (uint32_t)many,
-						 .time_ns = clock_mono_ns() });
+	seen_exit((uint32_t)many);
 	for (int i = 0; i < 1200 && !got.table; i++) {
 		object_trim(&objects);
 		space_sync(space);
@@ -550,11 +616,9 @@ START_TEST(a_forgotten_file_needs_no_table)
 	space_sync(space);
 	ck_assert(in_kernel((uint32_t)pid, 1ull << 40, &got));
 	ck_assert_uint_ne(got.table, 0);
+	space_sweep_every(space, 0);
 	nobody_end(pid);
-	space_seen(space, &(struct side_record){ .kind = SIDE_EXIT,
-						 .pid = (uint32_t)pid,
-						 .tid = (uint32_t)pid,
-						 .time_ns = clock_mono_ns() });
+	seen_exit((uint32_t)pid);
 	for (int i = 0; i < 1200 && is_file_known(1); i++) {
 		space_sync(space);
 		object_trim(&objects);
@@ -583,12 +647,14 @@ START_TEST(changes_are_sent_without_tables)
 	if (!setup())
 		T_SKIP(SPACE_NEEDS);
 	space_expect(space, getpid());
-	space_send(space);
+	space_send(space, 0);
+	ck_assert(!in_kernel(getpid(), here, &got));
+	space_send(space, UINT64_MAX);
 	ck_assert(in_kernel(getpid(), here, &got));
 	ck_assert_uint_ne(got.table, 0);
 	struct pollfd built = { .fd = space_fd(space), .events = POLLIN };
 	ck_assert_int_eq(poll(&built, 1, 30000), 1);
-	space_send(space);
+	space_send(space, UINT64_MAX);
 	ck_assert_uint_eq(table_state(got.table), TABLE_WANTED);
 	settle();
 	ck_assert_uint_eq(table_state(got.table), TABLE_READY);
@@ -596,7 +662,49 @@ START_TEST(changes_are_sent_without_tables)
 }
 END_TEST
 
+/* Copies of a program are one file, until it is written: the mappings of the other one are sent again then. */
+START_TEST(copies_are_parted)
+{
+	char dir[32], path[2][64];
+	struct space_mapping m[2];
+	void *addr[2];
+
+	if (!setup())
+		T_SKIP(SPACE_NEEDS);
+	temp_dir(dir);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof path[i], "%s/%d", dir, i);
+		shell_do("cp \"$(readlink -f /bin/true)\" %s", path[i]);
+		int fd = open(path[i], O_RDONLY | O_CLOEXEC);
+		addr[i] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		ck_assert_ptr_ne(addr[i], MAP_FAILED);
+		close(fd);
+	}
+	load(getpid());
+	for (int i = 0; i < 2; i++)
+		ck_assert(in_kernel(getpid(), (uintptr_t)addr[i], &m[i]));
+	ck_assert_uint_eq(m[0].object, m[1].object);
+	struct object *o = space_object(space, (uint64_t)m[0].object << FRAME_OFFSET_BITS);
+	int other = strcmp(o->name, path[0]) == 0;
+	shell_do("cp \"$(readlink -f /bin/false)\" %s; echo >>%s", o->name, o->name);
+	ck_assert_int_eq(object_fd(&objects, o), -1);
+	space_sweep_every(space, 0);
+	settle();
+	ck_assert(in_kernel(getpid(), (uintptr_t)addr[other], &m[1]));
+	ck_assert_uint_ne(m[0].object, m[1].object);
+	o = space_object(space, (uint64_t)m[1].object << FRAME_OFFSET_BITS);
+	ck_assert_str_eq(o->name, path[other]);
+	ck_assert_int_ge(object_fd(&objects, o), 0);
+	for (int i = 0; i < 2; i++)
+		munmap(addr[i], 4096);
+	shell_do("rm -rf %s", dir);
+	teardown();
+}
+END_TEST
+
 UNIT_MAIN("space", a_user_has_a_share_of_tables, a_refused_table_is_tried_again,
 	  a_forgotten_file_needs_no_table, changes_are_sent_without_tables, full_mapping_table,
 	  full_process_table, every_mapping_is_reported, pending_waits_have_a_process_read_once,
-	  late_files_get_tables, processes_come_and_go, stacks_sent_along_are_walked)
+	  late_files_get_tables, processes_come_and_go, recorded_processes_are_not_read,
+	  passed_processes_are_not_read, passed_processes_are_read_after_losses,
+	  stacks_sent_along_are_walked, copies_are_parted)

@@ -46,6 +46,11 @@ START_TEST(keys_of_every_form)
 		     "@[\n    u1+1\n    main+2\n, \n    k1+1\n    "
 		     "entry_SYSCALL_64_after_hwframe+1\n]: 3\n",
 		     NULL, NULL, "main;u1;entry_SYSCALL_64_after_hwframe;k1 5\n", 0);
+	/* Both cut, as kstack(2) and ustack(2) do; then only the kernel's. */
+	check_folded(f, "@[\n    k1+1\n    k2+1\n,\n    u1+1\n    u2+2\n, x]: 2\n", NULL, NULL,
+		     "u2;u1;k2;k1 2\n", 0);
+	check_folded(f, "@[\n    u1+1\n    main+2\n,\n    k1+1\n    k2+1\n]: 2\n", NULL, NULL,
+		     "main;u1;k2;k1 2\n", 0);
 	check_folded(f, "@[\n\t7f12 f+0x10 (/lib/libc.so.6)\n, x]: 2\n@[, y]: 3\n@n: 5\n", NULL,
 		     NULL, "[empty] 3\nf 2\n", 0);
 	check_folded(
@@ -160,6 +165,24 @@ START_TEST(keys_that_are_cut_are_counted)
 }
 END_TEST
 
+/* -f json prints a map as one line. */
+START_TEST(a_map_in_json_may_be_long)
+{
+	struct buf b = { 0 };
+	buf_adds(&b, "Attaching 1 probe...\n{\"type\": \"map\", \"data\": {\"@\": {");
+	for (int i = 0; b.len < INPUT_MAX_LINE + 1000; i++)
+		buf_addf(&b, "\"\\nf%d\\n%0999d\\n\": 1, ", i, 7);
+	buf_adds(&b,
+		 "\"\\ng\\n\": 3}}}\n{\"type\": \"map\", \"data\": {\"@x\": {\"\\nh\\n\": 5}}}\n");
+	struct profile *p = read_text(f, buf_cstr(&b));
+	ck_assert_int_gt(profile_total(p, profile_pick_type(p, "samples")), INPUT_MAX_LINE / 1100);
+	ck_assert_int_eq(profile_total(p, profile_pick_type(p, "@x")), 5);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 1);
+	profile_free(p);
+	buf_done(&b);
+}
+END_TEST
+
 /* Neither the key without a line that is too long nor the lines that follow are counted. */
 START_TEST(keys_with_a_cut_line_are_skipped)
 {
@@ -179,4 +202,5 @@ END_TEST
 UNIT_MAIN("bpftrace", known_files_add_up, keys_of_every_form, other_values_are_counted,
 	  files_may_be_cut_anywhere, content_tells_the_format, parts_of_a_key_are_labels,
 	  maps_named_like_units_are_counted, keys_with_many_parts_take_bounded_memory,
-	  keys_that_are_cut_are_counted, keys_with_a_cut_line_are_skipped)
+	  keys_that_are_cut_are_counted, keys_with_a_cut_line_are_skipped,
+	  a_map_in_json_may_be_long)

@@ -216,6 +216,19 @@ START_TEST(trees_of_allocations_open_with_their_first_event)
 }
 END_TEST
 
+/* As that of a program that leaks (--xtree-leak=yes): nothing is reachable. */
+START_TEST(a_type_without_costs_is_not_shown)
+{
+	struct profile *p = read_text("event: RB : Reachable Bytes\nevent: DB : lost Bytes\n"
+				      "events: RB DB DBk\nfn=f\n1 0 700 3\n");
+	ck_assert_str_eq(default_type(p), "DB");
+	profile_free(p);
+	p = read_text("events: A B\nfn=f\n1 0 0\n");
+	ck_assert_str_eq(default_type(p), "A");
+	profile_free(p);
+}
+END_TEST
+
 /* --- the grammar ------------------------------------------------------------------------------ */
 
 START_TEST(lines_of_every_kind)
@@ -618,9 +631,10 @@ END_TEST
 
 UNIT_MAIN("callgrind", the_manuals_example, self_costs_equal_callgrind_annotate,
 	  inclusive_costs_equal_callgrind_annotate, metadata_of_the_run,
-	  trees_of_allocations_open_with_their_first_event, lines_of_every_kind, units_are_in_names,
-	  costs_are_divided_as_a_whole, recursion_is_shown_once, threads_have_separate_graphs,
-	  bad_lines_are_counted, nothing_usable_is_an_error, cut_anywhere, diamonds_do_not_explode,
+	  trees_of_allocations_open_with_their_first_event, a_type_without_costs_is_not_shown,
+	  lines_of_every_kind, units_are_in_names, costs_are_divided_as_a_whole,
+	  recursion_is_shown_once, threads_have_separate_graphs, bad_lines_are_counted,
+	  nothing_usable_is_an_error, cut_anywhere, diamonds_do_not_explode,
 	  self_costs_survive_every_limit, self_costs_survive_every_graph, a_tree_as_a_graph,
 	  self_costs_survive_a_round_trip, stacks_survive_a_round_trip_without_cycles,
 	  callgrind_annotate_reads_our_files, detected_by_content)

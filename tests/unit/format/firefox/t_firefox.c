@@ -363,6 +363,7 @@ START_TEST(pythons_sampler_takes_wall_time)
 	ck_assert_int_eq(profile_total(p, type), 3000);
 	ck_assert_int_eq(state_of_type_in(p, type), STATE_UNSAID);
 	ck_assert_int_eq(p->meta.start_wall_ns, 0);
+	ck_assert_int_eq(frame_named(p, "_run_code")->kind, FRAME_PYTHON);
 	profile_free(p);
 }
 END_TEST

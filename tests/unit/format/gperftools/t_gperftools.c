@@ -91,6 +91,20 @@ START_TEST(words_of_every_kind)
 }
 END_TEST
 
+/* A process that was killed wrote no end. */
+START_TEST(records_without_an_end_are_cut)
+{
+	static const uint64_t words[] = { 0, 3, 0, 1000, 0, 5, 1, 0x2000, 7, 1, 0x3000 };
+	struct err err = { 0 };
+	struct profile *p = read_bytes(&format_gperf_cpu, words, sizeof words, &err);
+	ck_assert_int_eq(profile_total(p, 0), 12);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 1);
+	profile_free(p);
+	ck_assert_ptr_null(read_bytes(&format_gperf_cpu, words, 5 * sizeof *words, &err));
+	ck_assert_int_eq(err.code, EBADMSG);
+}
+END_TEST
+
 START_TEST(huge_counts_are_harmless)
 {
 	static const uint64_t depth[] = { 0, 3, 0, 1000, 0, 5, UINT64_MAX / 8, 1, 2, 3 };
@@ -155,5 +169,5 @@ START_TEST(content_tells_the_format)
 END_TEST
 
 UNIT_MAIN("gperftools", known_files_add_up, addresses_are_offsets_in_files, words_of_every_kind,
-	  huge_counts_are_harmless, lines_that_are_none_are_counted, files_may_be_cut_anywhere,
-	  content_tells_the_format)
+	  records_without_an_end_are_cut, huge_counts_are_harmless, lines_that_are_none_are_counted,
+	  files_may_be_cut_anywhere, content_tells_the_format)

@@ -304,6 +304,43 @@ START_TEST(files_written_after_the_recording_have_no_names)
 }
 END_TEST
 
+static bool are_two(const char *a, const char *b, const uint8_t *id, size_t len)
+{
+	ck_assert_uint_eq(len, 20);
+	ck_assert_mem_eq(id, build_id, 20);
+	return strcmp(a, "/bin/one") == 0 && strcmp(b, "/bin/two") == 0;
+}
+
+/* Linkers write any id that they are given. A file that this machine has under two paths is one. */
+START_TEST(two_files_with_one_build_id)
+{
+	static const char *const hosts[] = { "db7", "db8" };
+
+	for (int i = 0; i < 2; i++) {
+		const struct format_here here = { .host = hosts[i], .are_two = are_two };
+		static const char *const paths[] = { "/bin/one", "/root/bin/one", "/bin/two" };
+		struct pdf f = { .sample_type = PDF_SAMPLE_TYPE };
+		struct profile *p = profile_new();
+		struct input *in;
+		for (uint32_t k = 0; k < 3; k++) {
+			pdf_mmap2(&f, 10 + k, 0x1000, 0x1000, 0, paths[k], build_id, 0, 0);
+			put_at(&f, 10 + k, 10 + k, 5 + k, 0x1010);
+		}
+		struct buf file = pdf_file(&f, &clock_event, 1);
+		ck_assert_int_eq(input_open_memory(file.data, file.len, &in, NULL), 0);
+		ck_assert_int_eq(perf_data_read_here(in, profile_sink(p), &here, NULL), 0);
+		ck_assert_uint_eq(p->frames.mappings.n, i ? 1 : 2);
+		ck_assert_str_eq(stack_text(p, 1), "/bin/one+0x10");
+		ck_assert_str_eq(stack_text(p, 2), i ? "/bin/one+0x10" : "/bin/two+0x10");
+		ck_assert_uint_eq(p->meta.loss[LOSS_BUILD_ID_SHARED], !i);
+		input_close(in);
+		profile_free(p);
+		buf_done(&file);
+		buf_done(&f.data);
+	}
+}
+END_TEST
+
 /* Only for recordings of this machine. */
 START_TEST(generated_code_is_requested)
 {
@@ -397,5 +434,5 @@ UNIT_MAIN("perf_data", every_record_has_its_meaning, byte_order_and_way_change_n
 	  compressed_records_are_the_same, a_killed_recording_is_read, cut_anywhere,
 	  any_byte_changed, losses_and_passed_over_data, build_ids_of_the_table,
 	  replaced_files_have_no_names, files_written_after_the_recording_have_no_names,
-	  generated_code_is_requested, headers_that_cannot_be, damage_in_the_middle,
-	  other_files_are_left_alone)
+	  two_files_with_one_build_id, generated_code_is_requested, headers_that_cannot_be,
+	  damage_in_the_middle, other_files_are_left_alone)

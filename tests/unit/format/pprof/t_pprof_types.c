@@ -45,6 +45,8 @@ START_TEST(times_that_are_not_the_samples_stay)
 	ck_assert_uint_eq(p->series.types.n, 2);
 	ck_assert_int_eq(profile_total(p, profile_pick_type(p, "samples")), 4);
 	ck_assert_int_eq(profile_total(p, profile_pick_type(p, "cpu")), 4001);
+	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, "samples")), "samples");
+	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, "cpu")), "cpu");
 	struct profile *again = written_and_read(p);
 	assert_same_profile(p, again, SPELL_MAPPINGS);
 	profile_free(again);
@@ -249,7 +251,8 @@ START_TEST(columns_without_a_period_have_their_own_names)
 	file_location(&f, 1, 0, 0, LINES(1));
 	put_two_values(&f, 2, 64);
 	p = profile_of_file(&f);
-	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, "samples")), "cpu");
+	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, "samples")), "samples");
+	ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, "cpu")), "cpu");
 	profile_free(p);
 }
 END_TEST

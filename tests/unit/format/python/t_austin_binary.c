@@ -122,6 +122,29 @@ START_TEST(samples_of_every_version_and_mode)
 }
 END_TEST
 
+/* The type that is shown does not depend on what the first sample has. */
+START_TEST(the_first_type_is_shown)
+{
+	for (int full = 0; full < 2; full++) {
+		struct buf b = { 0 };
+		struct err err = { 0 };
+		buf_adds(&b, "MOJ\3");
+		put_setting(&b, "mode", full ? "full" : "memory");
+		for (int i = 0; i < 2; i++) {
+			put_stack(&b, 3, 7, "1");
+			put_event(&b, 10, i ? 8192 : -4096);
+			if (full && i)
+				put_event(&b, 9, 100);
+		}
+		struct profile *p = read_bytes(f, b.data, b.len, &err);
+		ck_assert_str_eq(profile_type_name(p, profile_pick_type(p, NULL)),
+				 full ? "wall" : "alloc_space");
+		profile_free(p);
+		buf_done(&b);
+	}
+}
+END_TEST
+
 START_TEST(bad_files_are_refused_or_cut)
 {
 	struct buf b = made_file(3, "wall");
@@ -134,9 +157,29 @@ START_TEST(bad_files_are_refused_or_cut)
 		b.data[i] = before;
 	}
 	check_refused(f, "MOJ\x09", "version 9");
+	ck_assert(f->detect("MOJ\x09", 4));
+	ck_assert(!f->detect("MOJO: yes", 9));
 	check_refused(f, "MOJ\3", "no sample");
 	buf_done(&b);
 }
 END_TEST
 
-UNIT_MAIN("austin_binary", samples_of_every_version_and_mode, bad_files_are_refused_or_cut)
+/* austin 3.7 -bf, of a program that spins in a function with two callers. Its events have the same sums. */
+START_TEST(a_file_of_austin)
+{
+	struct profile *p = read_golden("tests/golden/python/austin-full.mojo");
+	char *got = folded_type(p, "wall", "microseconds");
+	ck_assert_int_eq(profile_total(p, profile_pick_type(p, "wall")), 1523575000);
+	ck_assert_int_eq(profile_total(p, profile_pick_type(p, "cpu")), 1523575000);
+	ck_assert_str_eq(got, "[empty] 131797\n<module>;main;heavy;spin 940657\n"
+			      "<module>;main;light;spin 451121\n");
+	ck_assert_uint_eq(frame_named(p, "heavy")->line, 6);
+	ck_assert_str_eq(profile_str(p, frame_named(p, "spin")->file), "/srv/app/known.py");
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	free(got);
+	profile_free(p);
+}
+END_TEST
+
+UNIT_MAIN("austin_binary", a_file_of_austin, samples_of_every_version_and_mode,
+	  bad_files_are_refused_or_cut, the_first_type_is_shown)

@@ -55,6 +55,22 @@ START_TEST(lines_and_threads_are_split_off)
 }
 END_TEST
 
+/* With --native. */
+START_TEST(native_code_is_native)
+{
+	struct profile *p = read_text(&format_python_text, "tid:7;a.py:f:1;<native> 3\n");
+	ck_assert_int_eq(frame_named(p, "<native>")->kind, FRAME_NATIVE);
+	ck_assert_int_eq(frame_named(p, "f")->kind, FRAME_PYTHON);
+	profile_free(p);
+	p = read_text(&format_python_jsonl,
+		      "{\"strings\":[{\"str_id\":1,\"value\":\"<native>\"}]}\n"
+		      "{\"frames\":[{\"frame_id\":7,\"func_str_id\":1}]}\n"
+		      "{\"entries\":[{\"frame_id\":7,\"self\":4}]}\n");
+	ck_assert_int_eq(frame_named(p, "<native>")->kind, FRAME_NATIVE);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(the_binary_file_has_the_same_stacks)
 {
 	struct profile *p = read_golden("tests/golden/python/python315-binary.bin");
@@ -156,6 +172,71 @@ START_TEST(damaged_records_are_harmless)
 }
 END_TEST
 
+static void put_int(struct buf *b, uint64_t v, int size, bool big)
+{
+	for (int i = 0; i < size; i++)
+		buf_addc(b, (char)(v >> 8 * (big ? size - 1 - i : i)));
+}
+
+/* One thread's stack "m", `samples` times; without samples, the file of a program that ended early. */
+static struct buf python_binary(bool big, uint64_t samples)
+{
+	static const unsigned char frame[] = { 0, 0, 6, 0, 0, 0, 255 };
+	uint64_t strings = 64 + (samples ? 17 : 0), frames = strings + (samples ? 2 : 0);
+	uint64_t head[][2] = { { 0x54414348, 4 }, { 1, 4 },       { 0x0302, 4 }, { 9, 8 },
+			       { 2000, 8 },       { samples, 4 }, { 0, 4 },      { 1, 4 },
+			       { strings, 8 },    { frames, 8 },  { 0, 8 } };
+	struct buf b = { 0 };
+	for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+		put_int(&b, head[i][0], (int)head[i][1], big);
+	if (samples) {
+		put_int(&b, 0x1f4, 8, big);
+		put_int(&b, 0, 4, big);
+		buf_add(&b, "\1\5\x24\1\0", 5);
+		buf_add(&b, "\1m", 2);
+		buf_add(&b, frame, sizeof frame);
+	}
+	buf_adds(&b, "TACHSTAT");
+	for (int i = 0; i < 4; i++)
+		put_int(&b, i > 1 && samples, 4, big);
+	put_int(&b, b.len + 24, 8, big);
+	put_int(&b, 0, 16, big);
+	return b;
+}
+
+START_TEST(either_byte_order)
+{
+	for (int big = 0; big < 2; big++) {
+		struct buf b = python_binary(big, 1);
+		struct err err = { 0 };
+		ck_assert(format_python_binary.detect(b.data, b.len));
+		struct profile *p = read_bytes(&format_python_binary, b.data, b.len, &err);
+		ck_assert_msg(p != NULL, "%s", err.text);
+		char *got = folded_type(p, NULL, NULL);
+		ck_assert_str_eq(got, "m 1\n");
+		ck_assert_uint_eq(p->samples.tid[0], 0x1f4);
+		ck_assert_int_eq(p->series.series.v[0].period, 2000000);
+		ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+		check_cut_anywhere(&format_python_binary, b.data, b.len);
+		free(got);
+		profile_free(p);
+		buf_done(&b);
+	}
+}
+END_TEST
+
+START_TEST(a_file_without_a_sample_is_whole)
+{
+	struct buf b = python_binary(false, 0);
+	struct err err = { 0 };
+	struct profile *p = read_bytes(&format_python_binary, b.data, b.len, &err);
+	ck_assert_msg(p != NULL, "%s", err.text);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_SKIPPED], 0);
+	profile_free(p);
+	buf_done(&b);
+}
+END_TEST
+
 START_TEST(content_tells_the_format)
 {
 	static const struct {
@@ -222,6 +303,7 @@ START_TEST(deep_stacks_have_their_leaf)
 END_TEST
 
 UNIT_MAIN("python_files", known_files_add_up, lines_and_threads_are_split_off,
-	  the_binary_file_has_the_same_stacks, austin_counts_time_and_memory,
+	  native_code_is_native, the_binary_file_has_the_same_stacks, austin_counts_time_and_memory,
 	  bad_input_is_counted_or_refused, files_may_be_cut_anywhere, damaged_records_are_harmless,
-	  content_tells_the_format, deep_stacks_have_their_leaf)
+	  content_tells_the_format, deep_stacks_have_their_leaf, either_byte_order,
+	  a_file_without_a_sample_is_whole)

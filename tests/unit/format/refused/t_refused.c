@@ -22,6 +22,11 @@ START_TEST(known_files_are_refused_by_name)
 		  "a log" },
 		{ "Nov  8 12:00:01 host a;b 12\n", "a log" },
 		{ "[INFO] a;b 12\nERROR: a;b 12\n", "a log" },
+		{ "level=info msg=\"a;b\" n=3 12\nts=1 msg=a 7\n", "a log" },
+		{ "{\"level\":\"info\",\"msg\":\"a;b\"} 12\n{\"msg\":\"c\"} 3\n", "a log" },
+		{ "1764424800.123 a;b 12\n1764424801.5 a;c 3\n", "a log" },
+		{ "1764424800123 a;b 12\n", "a log" },
+		{ "[   12.100345] usb a;b 12\n[info] a;b 12\n[Error] c 1\n", "a log" },
 		{ "10.0.0.1 - - [28/Nov/2026:12:00:01 +0000] \"GET /;a\" 200 12\n", "a log" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -56,6 +61,9 @@ START_TEST(others_are_not)
 		"{\"nodes\":[]}",
 		"12:30;a 1\n",
 		"INFO 3\nmain;a 3\n",
+		"a=b;c 3\nx=1 3\n",
+		"error::a;b 3\ninfo: 3\n",
+		"1764424800;a 3\n",
 		"{)",
 		"java 12 [001] 2.5: cycles:\n",
 		"goroutine profile: total 3\n",

@@ -66,8 +66,15 @@ START_TEST(trees_become_stacks)
 	/* A child without its parent, and what is no node. */
 	check_folded(massif,
 		     MASSIF_HEAD
-		     "heap_tree=peak\nn1: 9 (heap) m\n   n0: 9 0x1: f (a.c:1)\n nonsense\n",
+		     "heap_tree=peak\nn0: 9 (heap) m\n   n0: 9 0x1: f (a.c:1)\n nonsense\n",
 		     NULL, "bytes", "[empty] 9\n", 2);
+	/* A tree of nothing is not damaged, and does not replace the one before. */
+	check_folded(massif,
+		     MASSIF_HEAD "heap_tree=detailed\nn0: 0 (heap) m\n#---\nsnapshot=1\n"
+				 "heap_tree=detailed\nn1: 9 (heap) m\n n0: 9 0x1: f (a.c:1)\n#---\n"
+				 "snapshot=2\nheap_tree=detailed\nn0: 0 (heap) m\n",
+		     "inuse_space", "bytes", "f 9\n", 0);
+	check_folded(massif, MASSIF_HEAD "heap_tree=detailed\n", NULL, "bytes", "", 1);
 	check_refused(massif, "desc: x\n", "no snapshot");
 }
 END_TEST
@@ -140,6 +147,24 @@ START_TEST(a_tree_cut_before_its_first_node)
 }
 END_TEST
 
+START_TEST(a_tree_cut_after_some_nodes)
+{
+	static const char text[] = MASSIF_HEAD "mem_heap_B=100\nheap_tree=peak\nn2: 100 (heap) m\n"
+					       " n0: 60 0x1: f (a.c:1)\n n1: 40 0x1: g (a.c:1)\n"
+					       "  n0: 40 0x1: main (a.c:1)\n";
+	static const char *const lost[] = { "", "  n0", " n1", " n0" };
+	static const char *const want[] = { "f 60\nmain;g 40\n", "f 60\ng 40\n",
+					    "[empty] 40\nf 60\n", "[empty] 100\n" };
+	for (int i = 0; i < 4; i++) {
+		char cut[sizeof text];
+		memcpy(cut, text, sizeof text);
+		if (i)
+			*strstr(cut, lost[i]) = '\0';
+		check_folded(massif, cut, NULL, NULL, want[i], i > 0);
+	}
+}
+END_TEST
+
 UNIT_MAIN("valgrind", known_files_add_up, trees_become_stacks, points_become_stacks,
 	  files_may_be_cut_anywhere, a_deep_tree_is_harmless, content_tells_the_format,
-	  a_tree_cut_before_its_first_node)
+	  a_tree_cut_before_its_first_node, a_tree_cut_after_some_nodes)

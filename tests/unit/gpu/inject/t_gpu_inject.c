@@ -1,5 +1,5 @@
 // tier: test
-// parts: 2
+// parts: 3
 /* The library inside a GPU program, on the doubles: the recording equals the script, to the nanosecond; parked it does nothing; it gives way to other
  * tools. */
 #include "map_files.h"
@@ -408,6 +408,18 @@ static struct ring_look look(pid_t pid)
 	return now;
 }
 
+/* The library publishes the stub, and closes the ring right after that. */
+static void await_closed_ring(pid_t pid)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "ls -l /proc/%d/fd | grep memfd:cresset-", pid);
+	for (int i = 0; line_count(command); i++) {
+		ck_assert_int_lt(i, PROGRAM_WAIT_MS);
+		program_pause();
+	}
+}
+
 static void detach(struct gpu_program *p)
 {
 	struct err err = { 0 };
@@ -417,6 +429,7 @@ static void detach(struct gpu_program *p)
 	ck_assert_msg(ring_detach(p->pid, &err) == 0, "%s", err.text);
 	ck_assert(look(p->pid).detached);
 	ck_assert_int_eq(look(p->pid).now.state, RING_DETACHED);
+	await_closed_ring(p->pid);
 	ck_assert_int_eq(ring_open(p->pid, clock_mono_ns(), &p->ring, &err), -ENOENT);
 }
 

@@ -1,5 +1,5 @@
 // tier: test
-/* Which functions of two builds are the same: one case per rule of docs/diff.md, and what must stay apart. */
+/* Which functions of two builds are the same: one case per rule of docs/internals/differences.md, and what must stay apart. */
 #include "unit.h"
 
 #include "profile/frame.h"
@@ -156,6 +156,25 @@ START_TEST(files_distinguish_functions_of_one_name)
 	/* Moved to another file. */
 	GROUPS("aa", { OLD, "init", "app", "/b1/a.c", FRAME_NATIVE, 0 },
 	       { NEW, "init", "app", "/b2/b.c", FRAME_NATIVE, 0 });
+	GROUPS("aabb", { OLD, "init", "app", "/b1/a.c", FRAME_NATIVE, 0 },
+	       { NEW, "init", "app", "/b2/new.c", FRAME_NATIVE, 0 },
+	       { OLD, "parse", "app", "/b1/a.c", FRAME_NATIVE, 0 },
+	       { NEW, "parse", "app", "/b2/a.c", FRAME_NATIVE, 0 });
+	/* To one of the same name, in another directory. */
+	GROUPS("aab", { OLD, "parse", "app", "/b/util.c", FRAME_NATIVE, 0 },
+	       { NEW, "parse", "app", "/b/core/util.c", FRAME_NATIVE, 0 },
+	       { OLD | NEW, "main", "app", "/b/main.c", FRAME_NATIVE, 0 });
+	/* Both files are on both sides: each side has another function. */
+	GROUPS("abccdd", { OLD, "init", "app", "/b1/a.c", FRAME_NATIVE, 0 },
+	       { NEW, "init", "app", "/b2/b.c", FRAME_NATIVE, 0 },
+	       { OLD, "parse", "app", "/b1/a.c", FRAME_NATIVE, 0 },
+	       { NEW, "parse", "app", "/b2/a.c", FRAME_NATIVE, 0 },
+	       { OLD, "emit", "app", "/b1/b.c", FRAME_NATIVE, 0 },
+	       { NEW, "emit", "app", "/b2/b.c", FRAME_NATIVE, 0 });
+	GROUPS("abcd", { OLD, "init", "app", "/b/net/util.c", FRAME_NATIVE, 0 },
+	       { NEW, "init", "app", "/b/disk/util.c", FRAME_NATIVE, 0 },
+	       { OLD | NEW, "recv", "app", "/b/net/util.c", FRAME_NATIVE, 0 },
+	       { OLD | NEW, "read", "app", "/b/disk/util.c", FRAME_NATIVE, 0 });
 }
 END_TEST
 

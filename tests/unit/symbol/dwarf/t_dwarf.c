@@ -1,4 +1,5 @@
 // tier: test
+// parts: 2
 /* Functions, lines and inlined calls of real files and of programs built here, by gcc and clang, in every version of DWARF: the same as
  * llvm-symbolizer and addr2line report. */
 #include "base/err.h"
@@ -175,24 +176,39 @@ struct count {
 	size_t addresses, inlined;
 };
 
-/* Every third byte of .text. Between functions, llvm-symbolizer reports lines without a function. */
-static struct count compare_with_llvm(const char *dir, const char *name)
+/* A program that was built here, and where its .text is. */
+struct built {
+	char dir[32];
+	const char *flags;
+	uint64_t start, size;
+};
+
+static void build(const char *dir, const char *compiler, const char *flags, const char *source)
+{
+	shell_do("cp tests/unit/%s %s/ && cd %s && %s -g %s -o prog %s 2>&1", source, dir, dir,
+		 compiler, flags, source);
+}
+
+/* Adds every third byte of .text to the input of llvm-symbolizer. */
+static void build_for_both(struct built *b, const char *compiler, const char *source, FILE *input)
+{
+	temp_dir(b->dir);
+	build(b->dir, compiler, b->flags, source);
+	char *text = shell("readelf -SW %s/prog | sed -n 's/^.* \\.text  *PROGBITS  *//p'", b->dir);
+	ck_assert_int_eq(sscanf(text, "%" SCNx64 " %*x %" SCNx64, &b->start, &b->size), 2);
+	free(text);
+	for (uint64_t at = b->start; at < b->start + b->size; at += 3)
+		fprintf(input, "%s/prog %#" PRIx64 "\n", b->dir, at);
+}
+
+/* Compares with the output of llvm-symbolizer from here on, and returns the rest of it. Between functions, it reports lines without a function. */
+static char *compare(const struct built *b, char *answer, struct count *count)
 {
 	char path[64];
 	struct program p;
-	struct count count = { 0 };
-	snprintf(path, sizeof path, "%s/%s", dir, name);
+	snprintf(path, sizeof path, "%.31s/prog", b->dir);
 	program_open(&p, path);
-	char *text = shell("cd %s && readelf -SW %s | sed -n 's/^.* \\.text  *PROGBITS  *//p'", dir,
-			   name);
-	uint64_t start, size;
-	ck_assert_int_eq(sscanf(text, "%" SCNx64 " %*x %" SCNx64, &start, &size), 2);
-	free(text);
-	text = shell("cd %s && seq %" PRIu64 " 3 %" PRIu64 " | "
-		     "llvm-symbolizer-19 --no-demangle --obj=%s",
-		     dir, start, start + size - 1, name);
-	char *answer = text;
-	for (uint64_t at = start; at < start + size; at += 3) {
+	for (uint64_t at = b->start; at < b->start + b->size; at += 3) {
 		struct symbol_line lines[MAX_CHAIN];
 		char *end = strstr(answer, "\n\n");
 		ck_assert_ptr_nonnull(end);
@@ -204,36 +220,17 @@ static struct count compare_with_llvm(const char *dir, const char *name)
 			char *copy = strdup(answer);
 			ck_assert_msg(same_as_llvm(copy, lines, n),
 				      "%s %#" PRIx64 ": llvm-symbolizer says\n%s\nwe %u: %s %s:%u",
-				      name, at, answer, n, n ? lines[0].linkage : "",
+				      b->flags, at, answer, n, n ? lines[0].linkage : "",
 				      n && lines[0].file ? lines[0].file : "",
 				      n ? lines[0].line : 0);
 			free(copy);
-			count.addresses++;
-			count.inlined += n > 1;
+			count->addresses++;
+			count->inlined += n > 1;
 		}
 		answer = end + 2;
 	}
-	free(text);
 	program_close(&p);
-	return count;
-}
-
-static void build(const char *dir, const char *compiler, const char *flags, const char *source)
-{
-	shell_do("cp tests/unit/%s %s/ && cd %s && %s -g %s -o prog %s 2>&1", source, dir, dir,
-		 compiler, flags, source);
-}
-
-static struct count build_and_compare(const char *compiler, const char *flags, const char *source)
-{
-	char dir[32];
-	temp_dir(dir);
-	build(dir, compiler, flags, source);
-	struct count count = compare_with_llvm(dir, "prog");
-	ck_assert_msg(count.addresses > 50, "%s %s: %zu addresses", compiler, flags,
-		      count.addresses);
-	shell_do("rm -rf %s", dir);
-	return count;
+	return answer;
 }
 
 static const char *const flags[] = {
@@ -251,14 +248,34 @@ static const char *const flags[] = {
 	"-O2 -gdwarf64 -gdwarf-5",
 };
 
+enum { FLAGS = sizeof flags / sizeof *flags };
+
 static void compare_all_flags(const char *c, const char *cxx)
 {
+	struct built all[2 * FLAGS] = { 0 };
 	size_t inlined = 0;
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-		inlined += build_and_compare(c, flags[i], "inlined.c").inlined;
-		inlined += build_and_compare(cxx, flags[i], "inlined.cc").inlined;
+	char dir[32], path[48];
+	temp_dir(dir);
+	snprintf(path, sizeof path, "%s/input", dir);
+	FILE *input = fopen(path, "w");
+	ck_assert_ptr_nonnull(input);
+	for (size_t i = 0; i < 2 * FLAGS; i++) {
+		all[i].flags = flags[i / 2];
+		build_for_both(&all[i], i % 2 ? cxx : c, i % 2 ? "inlined.cc" : "inlined.c", input);
+	}
+	fclose(input);
+	char *text = shell("llvm-symbolizer-19 --no-demangle <%s", path), *answer = text;
+	for (size_t i = 0; i < 2 * FLAGS; i++) {
+		struct count count = { 0 };
+		answer = compare(&all[i], answer, &count);
+		ck_assert_msg(count.addresses > 50, "%s: %zu addresses", all[i].flags,
+			      count.addresses);
+		inlined += count.inlined;
+		shell_do("rm -rf %s", all[i].dir);
 	}
 	ck_assert_uint_gt(inlined, 500);
+	free(text);
+	shell_do("rm -rf %s", dir);
 }
 
 START_TEST(gcc)

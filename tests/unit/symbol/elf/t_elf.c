@@ -2,10 +2,15 @@
 /* ELF symbols of real files: the same as readelf, objdump and llvm-symbolizer report. */
 #include "base/err.h"
 #include "shell.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
+#include "symbol/elf/elf_symbols.h"
 #include "symbol/symbol.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 
 #define ELF_DIR "tests/golden/elf/"
@@ -331,5 +336,47 @@ START_TEST(own_build_id)
 }
 END_TEST
 
-UNIT_MAIN("elf", known_functions, agrees_with_readelf, stubs_agree_with_objdump,
-	  agrees_with_symbolizers, build_ids, notes_by_name, own_build_id)
+static void read_symbols(int fd, bool holds, struct elf_symbols *out)
+{
+	struct elf_file f;
+	struct elf_layout layout = { 0 };
+	struct elf_table table;
+
+	ck_assert_int_eq(elf_file_open(&f, fd, NULL), 0);
+	ck_assert_int_eq(elf_layout_read(&layout, &f, NULL), 0);
+	ck_assert(elf_table_of_section(&f, SHT_DYNSYM, &table));
+	ck_assert_int_gt(elf_symbols_add_table(out, &f, &table, &layout, NULL), 0);
+	if (holds)
+		elf_symbols_hold_names(out);
+	elf_symbols_finish(out, &layout);
+	elf_layout_done(&layout);
+	elf_file_close(&f);
+}
+
+START_TEST(names_in_memory_equal_the_file)
+{
+	struct elf_symbols read = { 0 }, held = { 0 };
+	Dl_info libc;
+	char name[256], other[256];
+
+	ck_assert_int_ne(dladdr((void *)(uintptr_t)getenv, &libc), 0);
+	int fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	read_symbols(fd, false, &read);
+	read_symbols(fd, true, &held);
+	ck_assert_ptr_nonnull(held.names.v[0].image);
+	ck_assert_uint_gt(read.v.n, 100);
+	ck_assert_uint_eq(read.v.n, held.v.n);
+	for (size_t i = 0; i < read.v.n; i++) {
+		ck_assert_uint_gt(elf_symbols_name(&read, read.v.v[i].name, name, sizeof name), 0);
+		elf_symbols_name(&held, held.v.v[i].name, other, sizeof other);
+		ck_assert_str_eq(name, other);
+	}
+	elf_symbols_done(&read);
+	elf_symbols_done(&held);
+	close(fd);
+}
+END_TEST
+
+UNIT_MAIN("elf", names_in_memory_equal_the_file, known_functions, agrees_with_readelf,
+	  stubs_agree_with_objdump, agrees_with_symbolizers, build_ids, notes_by_name, own_build_id)

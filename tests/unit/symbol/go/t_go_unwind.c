@@ -91,6 +91,19 @@ static void read_maps(struct program *p)
 	fclose(f);
 }
 
+static unsigned threads_of(pid_t pid)
+{
+	char path[32];
+	unsigned n = 0;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	DIR *tasks = opendir(path);
+	for (struct dirent *e; tasks && (e = readdir(tasks));)
+		n += e->d_name[0] != '.';
+	if (tasks)
+		closedir(tasks);
+	return n;
+}
+
 static void program_start(struct program *p, const char *path)
 {
 	int pipes[2];
@@ -104,7 +117,8 @@ static void program_start(struct program *p, const char *path)
 	}
 	close(pipes[1]);
 	ck_assert_int_eq(read(pipes[0], ready, sizeof ready), 6);
-	usleep(100000); /* now all threads and the C library are there */
+	for (int i = 0; i < 300 && (!i || threads_of(p->pid) <= 2); i++)
+		usleep(100000); /* then its threads and the C library are there */
 	read_maps(p);
 	close(pipes[0]);
 }
