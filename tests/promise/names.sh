@@ -58,5 +58,9 @@ named "code made at run time" "$me-jit" 'jit_caller;jitted function <made> at ru
 named "another mount and pid namespace" "$me-ns" "$burns"
 # Without symbols a function has its file and address; the stack is whole all the same, 21 calls deep.
 named "a stripped program without frame pointers" "$me-bare" "(_start|clone3?).*$(printf ";$me-bare\\+0x[0-9a-f]+%.0s" {1..22})"
-named "the kernel" dd '(read|write|clear_user|zero|entry|syscall|vfs)'
+# Of dd's samples below read, all but those at the instruction that enters the kernel, and a few of its start.
+below() { folded_sum "^dd;.*;read$1" <"$tmp/out.folded"; }
+inside=$(below ';.*(ksys_read|vfs_read|read_zero|clear_user|syscall|SYSCALL)') all=$(below '(;| )')
+holds "the kernel ($inside of $all)" test "$all" -ge 40 -a "$inside" -ge $((all * 3 / 4))
+is "… has names only" "$(below ';.*(\[unknown\]|[+]0x)')" 0
 finish

@@ -496,8 +496,10 @@ static void symbolize_objects(struct resolver *r, struct symbolize *s)
 		if (!o || o->mapping == MAPPING_NONE)
 			continue;
 		symbolize_object(s, &r->objects, o);
-		if ((o->state == OBJECT_CLOSED || o->is_rewritten) && !o->loss_counted) {
-			enum loss why = o->is_rewritten ? LOSS_OBJECT_GONE : LOSS_OBJECT_CLOSED;
+		/* Its first frame came while it was looked for: object_frame could not count it. */
+		bool is_gone = o->kind == OBJECT_FILE && o->state == OBJECT_GONE;
+		if ((is_gone || o->state == OBJECT_CLOSED) && !o->loss_counted) {
+			enum loss why = is_gone ? LOSS_OBJECT_GONE : LOSS_OBJECT_CLOSED;
 
 			r->sink->ops->loss(r->sink, why, 1);
 			o->loss_counted = true;

@@ -2,6 +2,7 @@
 /* The resolver on real processes: their mappings come from the kernel's own records, the samples from here. */
 // run: alone: what it takes is compared with what comes and goes on the machine
 #include "collect/process/process.h"
+#include "collect/resolve/resolver.h"
 #include "program_copy.h"
 #include "resolve_world.h"
 
@@ -74,6 +75,35 @@ START_TEST(object_lost)
 	resolve_get_stats(resolver, &stats);
 	ck_assert_uint_eq(stats.unsymbolized, 2);
 	ck_assert_uint_eq(stats.ends[WALK_NO_FILE], 1);
+	teardown();
+}
+END_TEST
+
+/* It was looked for when its first frame came, and not found after that. */
+START_TEST(lost_while_awaited)
+{
+	struct object *lost = NULL;
+
+	if (!setup())
+		T_SKIP(NEEDS);
+	compile(program_text, "-DX=2", "sought");
+	struct child c = run_program("sought", "");
+	end_program(&c);
+	shell_do("rm %s/sought", dir);
+	apply();
+	for (size_t i = 0; i < resolver->objects.all.n; i++) {
+		struct object *o = resolver->objects.all.v[i];
+		if (o && o->name && strstr(o->name, "/sought"))
+			lost = o;
+	}
+	ck_assert_ptr_nonnull(lost);
+	lost->state = OBJECT_AWAITED;
+	sample(c.pid, c.addr + 1);
+	ck_assert_uint_eq(profile->meta.loss[LOSS_OBJECT_GONE], 0);
+	lost->state = OBJECT_GONE; /* as object_take_far does */
+	resolve_symbolize(resolver);
+	resolve_symbolize(resolver);
+	ck_assert_uint_eq(profile->meta.loss[LOSS_OBJECT_GONE], 1);
 	teardown();
 }
 END_TEST
@@ -391,6 +421,7 @@ START_TEST(soak)
 }
 END_TEST
 
-UNIT_MAIN("resolve", gone_when_resolved, gone_when_seen, object_lost, opened_later,
-	  other_namespaces, ran_before, stands_for_periods, never_heard_of, exec_in_time,
-	  fork_without_exec, pid_used_again, lost_records, mappings_beyond_the_limit, soak)
+UNIT_MAIN("resolve", gone_when_resolved, gone_when_seen, object_lost, lost_while_awaited,
+	  opened_later, other_namespaces, ran_before, stands_for_periods, never_heard_of,
+	  exec_in_time, fork_without_exec, pid_used_again, lost_records, mappings_beyond_the_limit,
+	  soak)
