@@ -75,7 +75,8 @@ async function begin(env) {
 		{ env, stdio: ['ignore', 'ignore', 'pipe'] }
 	);
 	up.stderr.on('data', (text) => (said += text));
-	for (let i = 0; i < 1200 && !/recording this machine/.test(said); i++) await pause(50);
+	/* Output may arrive in pieces: wait for the whole line. */
+	for (let i = 0; i < 1200 && !/http:\/\/\S+\n/.test(said); i++) await pause(50);
 	url = /http:\/\/\S+/.exec(said)?.[0];
 	assert.ok(url, said);
 }
