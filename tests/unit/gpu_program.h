@@ -42,6 +42,15 @@ static inline void program_pause(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
+/* Until a shell command ends with 0. */
+static inline void program_until(const char *command)
+{
+	for (int i = 0; system(command); i++) {
+		ck_assert_msg(i < PROGRAM_WAIT_MS, "%s", command);
+		program_pause();
+	}
+}
+
 static inline const char *program_build(void)
 {
 	return getenv("BUILD") ? getenv("BUILD") : "build";

@@ -413,11 +413,8 @@ static void await_closed_ring(pid_t pid)
 {
 	char command[128];
 
-	snprintf(command, sizeof command, "ls -l /proc/%d/fd | grep memfd:cresset-", pid);
-	for (int i = 0; line_count(command); i++) {
-		ck_assert_int_lt(i, PROGRAM_WAIT_MS);
-		program_pause();
-	}
+	snprintf(command, sizeof command, "! ls -l /proc/%d/fd | grep -q memfd:cresset-", pid);
+	program_until(command);
 }
 
 static void detach(struct gpu_program *p)

@@ -539,7 +539,7 @@ START_TEST(detached)
 		ring_close(s.p.ring);
 		s.p.ring = NULL;
 		ck_assert_msg(ring_detach(s.p.pid, &err) == 0, "%s", err.text);
-		ck_assert_int_eq(system(is_clean), 0);
+		program_until(is_clean); /* the library closes it after it publishes the stub */
 		ck_assert_msg(ring_reattach(s.p.pid, &err) == 0, "%s", err.text);
 		ck_assert_int_eq(ring_open(s.p.pid, clock_mono_ns(), &s.p.ring, &err), 0);
 		s.n_rows = s.n_modules = 0;
