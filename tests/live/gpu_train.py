@@ -1,6 +1,7 @@
-"""gpu_train.py N [KERNEL [wait [MS]]]: a program in Python that launches a kernel through ctypes: train() N times, infer() half as often, and waits for
- each if told to; another before. Where MS is given, train() decodes for so much time of the CPU after each, and there is more time before it."""
+"""gpu_train.py N [KERNEL [wait [MS [FILE]]]]: a program in Python that launches a kernel through ctypes: train() N times, infer() half as often, and waits for
+ each if told to; another before. Where MS is given, train() decodes for so much time of the CPU after each. With FILE, train() starts after it exists."""
 import ctypes
+import os
 import sys
 import time
 
@@ -52,9 +53,11 @@ def warm():
 
 
 def main():
-    for _ in range(8 if decode_s else 3):
+    for i in range(400):
         warm()
         time.sleep(0.4)
+        if i >= 2 and (len(sys.argv) < 6 or os.path.exists(sys.argv[5])):
+            break
     train(int(sys.argv[1]))
     infer(int(sys.argv[1]) // 2)
     time.sleep(0.3)  # names are read from the memory of the process

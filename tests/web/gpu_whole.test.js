@@ -80,7 +80,7 @@ async function begin(env) {
 	url = /http:\/\/\S+/.exec(said)?.[0];
 	assert.ok(url, said);
 }
-async function train(env) {
+async function train(env, from) {
 	fs.copyFileSync(path.join(project, 'tests/live/gpu_train.py'), at('train.py'));
 	const renamed = `import ctypes; ctypes.CDLL(None).prctl(15, b"${name}", 0, 0, 0)`;
 	const python = spawn(
@@ -88,13 +88,22 @@ async function train(env) {
 		[
 			'-c',
 			`import sys; ${renamed}; sys.argv = sys.argv[1:]; exec(compile(open(sys.argv[0]).read(), "train.py", "exec"))`
-		].concat([at('train.py'), CALLS.train, KERNEL, 'wait', DECODE_MS].map(String)),
+		].concat([at('train.py'), CALLS.train, KERNEL, 'wait', DECODE_MS, at('seen')].map(String)),
 		{
 			env: { ...env, CUDA_INJECTION64_PATH: `${build}/libcresset-cuda.so` },
 			stdio: ['ignore', 'ignore', 'inherit']
 		}
 	);
-	assert.strictEqual(await new Promise((resolve) => python.once('exit', resolve)), 0);
+	const ended = new Promise((resolve) => python.once('exit', resolve));
+	/* Until its first kernel has arrived: then the GPU is recorded. */
+	const all = `q=${encodeURIComponent(`gpu-time{process="${name}"}`)}&from=${from}&to=${from + 3600}`;
+	for (let i = 0; i < 480; i++) {
+		const answer = await fetch(`${url}api/v1/flame?fmt=folded&${all}`);
+		if (answer.status === 200 && (await answer.text()).includes('warm_up')) break;
+		await pause(250);
+	}
+	fs.writeFileSync(at('seen'), '');
+	assert.strictEqual(await ended, 0);
 }
 
 before(async () => {
@@ -106,7 +115,7 @@ before(async () => {
 	await begin(env);
 	/* Whole windows of the store, which trees are sums of. */
 	const from = 10 * Math.floor(Date.now() / 10000);
-	await train(env);
+	await train(env, from);
 	range = `from=${from}&to=${10 * Math.ceil(Date.now() / 10000)}`;
 	/* Until all of it is there; what is not then fails below. */
 	for (let i = 0; i < 40; i++) {
