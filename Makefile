@@ -48,7 +48,8 @@ UNIT_BIN  := $(patsubst %.c,$(BUILD)/unit/%,$(notdir $(UNIT_SRC)))
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BIN  := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 REPLAY    := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(BUILD)/unit/replay_%)
-LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c))
+LIVE_BIN  := $(patsubst tests/live/prog/%.c,$(BUILD)/live/%,$(wildcard tests/live/prog/*.c)) \
+             $(patsubst tests/live/prog/%.cc,$(BUILD)/live/%,$(wildcard tests/live/prog/*.cc))
 DOUBLES   := $(patsubst tests/doubles/%.c,$(BUILD)/doubles/%,$(wildcard tests/doubles/lib*.c))
 FIXTURES  := $(patsubst tests/fixture/%.c,$(BUILD)/fixture/%,$(wildcard tests/fixture/*.c))
 SOAK_BIN  := $(patsubst tests/soak/%.c,$(BUILD)/soak/%,$(wildcard tests/soak/*.c))
@@ -237,6 +238,10 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libcresset.a
 $(BUILD)/live/%: tests/live/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $$(sed -n 's,^// build: ,,p' $<) -o $@ $< -lpthread -ldl
+$(BUILD)/live/%: tests/live/prog/%.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=gnu++17 -O2 -g -rdynamic -o $@ $<
+$(BUILD)/live/allocates $(BUILD)/live/allocates_own $(BUILD)/live/allocates_cxx: tests/live/prog/allocates.h
 $(BUILD)/unit/t_gpu_probe: $(BUILD)/unit/launch_probe.bpf.o
 $(BUILD)/unit/t_gpu_stalls: $(BUILD)/doubles/libcupti-old.so.13
 $(BUILD)/doubles/libcupti-old.so.13: tests/doubles/libcupti.so.13.c

@@ -29,10 +29,10 @@
 #define ATTACH_LOOK_NS   100000000ull   /* between two searches for a process */
 #define ATTACH_SWEEP_NS  10000000000ull /* shortest time between two sweeps of a full list */
 enum {
-	/* limit: processes that --gpu-attach remembers; others are counted */
+	/* limit: processes --gpu-attach remembers; others are counted */
 	ATTACH_LIST_MAX = 1024,
-	ATTACH_TRIES = 6,  /* limit: times that --gpu-attach tries one process */
-	ATTACH_LOOKS = 16, /* limit: processes whose labels --gpu-attach looks at, each 0.1 s */
+	ATTACH_TRIES = 6,  /* limit: tries of --gpu-attach at one process */
+	ATTACH_LOOKS = 16, /* limit: processes whose labels --gpu-attach reads, each 0.1 s */
 };
 
 struct attach_list_opts {

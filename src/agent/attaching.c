@@ -131,7 +131,10 @@ static void say_loaded(const struct attacher_answer *r)
 	fs_read_line(path, name, sizeof name);
 	log_info("process %" PRIu32 " (%s) has the GPU library now: its thread %" PRIu32
 		 " was stopped in %s for %" PRIu64 " us; it was loaded %" PRIu64 " us later",
-		 r->pid, name, r->report.tid, *r->call ? r->call : "a system call",
+		 r->pid, name, r->report.tid,
+		 r->report.running ? "its own code"
+		 : *r->call        ? r->call
+				   : "a system call",
 		 r->report.held_ns / 1000, r->report.load_ns / 1000);
 }
 

@@ -4,8 +4,8 @@
  *     look      examines the process; if it cannot be attached to, refuses with a reason; touches
  *               nothing
  *     wait      until the lock of its mappings is free (attach/attach_quiet.h)
- *     choose    finds a thread that is parked in a system call where it holds no lock of malloc or
- *               of the loader
+ *     choose    finds a thread that holds no lock of malloc or of the loader: parked in a system
+ *               call, entering one, or running its own code (attach/attach_thread.h)
  *     stop      stops that one thread, for some hundred microseconds: memfd_create, mmap,
  *               pthread_create in it; then restores everything
  *     load      in the new thread, without ptrace: the library's bytes go into a memfd, which is
@@ -116,7 +116,7 @@ static inline bool attach_is_forced(const struct gpu_attach_opts *opts, enum gpu
 {
 	return opts->forced & GPU_ATTACH_FORCEABLE & 1u << why;
 }
-enum { GPU_ATTACH_MAX_BYTES = 64 << 20 }; /* limit: bytes of a library to be attached */
+enum { GPU_ATTACH_MAX_BYTES = 64 << 20 }; /* limit: bytes of an attached library */
 
 struct gpu_attach_report {
 	enum gpu_attach_refusal refusal;
@@ -124,8 +124,9 @@ struct gpu_attach_report {
 	bool loaded;
 	uint32_t tid;
 	char thread[16];
-	const char *syscall; /* that the thread was in */
+	const char *syscall; /* that the thread was in; NULL: in none */
 	bool at_entry;       /* caught on entering it, by watching its system calls */
+	bool running;        /* caught in its own code, in no system call */
 	bool restarted;      /* the call was interrupted, and was restarted */
 	/* used a file in /tmp of the process: memfds cannot be executed there */
 	bool by_file;

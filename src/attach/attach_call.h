@@ -1,5 +1,11 @@
 /* attach/attach_call.h: the steps in the stopped thread, after which there is a new thread in the
- * process and the old one is restored. */
+ * process and the old one is restored.
+ *
+ * Before that, its call and the process's identity (start time, file, memory by a descriptor of
+ * /proc/PID/mem) are checked again. Only faults and SIGSTOP reach the stopped thread. It and the
+ * attaching process run at SCHED_FIFO 1. If another thread has the loader's lock, another moment
+ * is tried, for half of the time for finding a thread. A system call of ours has no timeout; a
+ * frozen process, or mmap under a held lock, makes no progress. */
 #ifndef CRESSET_ATTACH_ATTACH_CALL_H
 #define CRESSET_ATTACH_ATTACH_CALL_H
 

@@ -316,14 +316,17 @@ enum gpu_attach_refusal attach_refused_always(void)
 				  : GPU_ATTACH_PERMISSION;
 }
 
-/* If ptrace returns EPERM although the user has all permissions, it was a security module. */
-enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err)
+/* A thread that has ended cannot be traced. Otherwise, if ptrace returns EPERM although the user
+ * has all permissions, it was a security module. */
+enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, uint32_t tid, struct err *err)
 {
 	char modules[128] = "", label[96] = "", path[48], detail[352];
 	struct attach_status s;
 
-	if (attach_status_read(pid, 0, &s) < 0)
+	if (attach_has_ended(pid, 0) || attach_status_read(pid, 0, &s) < 0)
 		return attach_say(GPU_ATTACH_GONE, pid, "", err);
+	if (tid != pid && attach_has_ended(pid, tid))
+		return GPU_ATTACH_NOT_REFUSED;
 	if (s.tracer) {
 		detail_of_comm(s.tracer, detail, sizeof detail);
 		return attach_say(GPU_ATTACH_TRACED, pid, detail, err);

@@ -10,8 +10,9 @@ struct err;
 /* Returns why not, if so, with a message and a remedy in err. *already: the library is loaded. */
 enum gpu_attach_refusal attach_refuse(uint32_t pid, const struct gpu_attach_opts *opts,
 				      bool *already, struct err *err);
-/* Explains a refusal of ptrace by the kernel. */
-enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, struct err *err);
+/* Explains a refusal of ptrace by the kernel. NOT_REFUSED: that thread has ended, its process has
+ * not. */
+enum gpu_attach_refusal attach_refused_by_kernel(uint32_t pid, uint32_t tid, struct err *err);
 
 /* Returns whether any process can be traced from here: NOT_REFUSED, PTRACE_SCOPE or PERMISSION. */
 enum gpu_attach_refusal attach_refused_always(void);

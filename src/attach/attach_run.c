@@ -3,8 +3,11 @@
 
 #include "attach/attach_call.h"
 #include "attach/attach_code.h"
+#include "attach/attach_file.h"
+#include "attach/attach_frames.h"
 #include "attach/attach_guard.h"
 #include "attach/attach_load.h"
+#include "attach/attach_lock.h"
 #include "attach/attach_quiet.h"
 #include "attach/attach_refuse.h"
 #include "attach/attach_status.h"
@@ -12,90 +15,24 @@
 #include "attach/attach_thread.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/hash.h"
 #include "symbol/elf/elf_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* --- files ------------------------------------------------------------------------------------ */
-
-/* If memfds cannot be executed, the bytes are in a file in /tmp of the process, which is removed as
- * soon as it is open there. */
-struct attach_file {
-	int fd, dir;    /* dir: the directory it is in */
-	char path[120]; /* as the process sees it */
-};
-
-/* Links cannot lead out of the process's root. */
-static int open_tmp(uint32_t pid)
-{
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/root", pid);
-	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	int dir = syscall(SYS_openat2, root, "tmp", &how, sizeof how);
-	int rc = dir < 0 ? -errno : dir;
-	close(root);
-	return rc;
-}
-
-/* Removes its name, and closes it. */
-static void attach_file_drop(struct attach_file *f)
-{
-	if (f->fd >= 0) {
-		unlinkat(f->dir, f->path + strlen("/tmp/"), 0);
-		close(f->fd);
-	}
-	if (f->dir >= 0)
-		close(f->dir);
-	f->fd = f->dir = -1;
-}
-
-/* Makes a new, empty file, owned by the process's user. Returns 0, to be dropped; or -errno and
- * err. */
-static int attach_file_make(uint32_t pid, const char *name, struct attach_file *f, struct err *err)
-{
-	char proc[32];
-	struct stat owner;
-	int dir = open_tmp(pid);
-
-	if (dir < 0)
-		return err_set(err, -dir, "cannot open /tmp of process %" PRIu32 ": %s", pid,
-			       strerror(-dir));
-	snprintf(f->path, sizeof f->path, "/tmp/%.60s.%" PRIu32 ".%" PRIx64, name, pid,
-		 clock_mono_ns());
-	snprintf(proc, sizeof proc, "/proc/%" PRIu32, pid);
-	f->dir = dir;
-	f->fd = openat(dir, f->path + strlen("/tmp/"),
-		       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int rc = f->fd < 0 ? -errno : 0;
-	if (rc == 0 && (stat(proc, &owner) < 0 || fchown(f->fd, owner.st_uid, owner.st_gid) < 0))
-		rc = -errno;
-	if (rc == 0)
-		return 0;
-	err_set(err, -rc, "cannot make a file in /tmp of process %" PRIu32 ": %s", pid,
-		strerror(-rc));
-	attach_file_drop(f);
-	return rc;
-}
 
 /* --- identity --------------------------------------------------------------------------------- */
 
@@ -147,6 +84,7 @@ static void attach_identity_close(struct attach_identity *id)
 #define LOAD_NS  10000000000ull
 #define BUSY_NS  1000000000ull /* a refusal is because of activity that is no older */
 #define ENTER_NS 1000000000ull /* least time to watch threads if none is parked */
+#define NONE_NS  500000000ull  /* without a parked thread for so long, others are tried */
 
 /* A segment beyond the end of the file is mapped all the same; the process dies when it touches
  * it. */
@@ -189,6 +127,7 @@ struct job {
 	struct err *err;
 	struct attach_identity identity;
 	struct attach_symbols symbols;
+	struct attach_frames *frames;
 	struct attach_guard guard;
 	struct attach_safety safety;
 	struct attach_quiet quiet;
@@ -205,18 +144,56 @@ static int refused(struct job *j, enum gpu_attach_refusal why)
 
 static void note_thread(struct gpu_attach_report *out, uint32_t tid, const char *name, int nr)
 {
+	char path[64];
+
 	out->tid = tid;
 	snprintf(out->thread, sizeof out->thread, "%s", name);
-	out->syscall = attach_parking_call(nr);
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", tid);
+	if (!*name)
+		fs_read_line(path, out->thread, sizeof out->thread);
+	out->syscall = attach_parking_call(nr); /* NULL: in none */
 }
 
-/* The thread may have continued since it was found safe. */
+/* The lock of the mappings can only be held by another thread. */
+static bool is_alone(const struct job *j)
+{
+	uint32_t tids[2];
+
+	return attach_threads(j->pid, tids, 2) == 1;
+}
+
+static bool is_still_quiet(const struct job *j)
+{
+	return is_alone(j) || attach_quiet_still(&j->quiet);
+}
+
+/* As struct pt_regs: the registers of ptrace start with it. */
+static void regs_of(const struct attach_stop *s, uint64_t regs[PT_REGS_WORDS])
+{
+	_Static_assert(offsetof(struct user_regs_struct, ss) == (PT_REGS_WORDS - 1) * 8, "pt_regs");
+	memcpy(regs, &s->regs, PT_REGS_WORDS * sizeof *regs);
+}
+
+/* The thread may have continued since it was found. */
 static bool is_still_safe(struct job *j, const struct attach_stop *s, uint64_t stack_end)
 {
 	struct attach_place p = { s->nr, s->regs.rdi, s->regs.rsp, s->site + 2 };
+	uint64_t regs[PT_REGS_WORDS];
 
-	return attach_quiet_still(&j->quiet) &&
-	       attach_place_is_safe(j->pid, &p, stack_end, &j->symbols) &&
+	regs_of(s, regs);
+	return is_still_quiet(j) &&
+	       attach_parked_is_safe(j->pid, &p, stack_end, regs, j->frames, &j->symbols) &&
+	       attach_can_call(j->pid, s->tid, j->opts);
+}
+
+static bool is_safe_running(struct job *j, const struct attach_stop *s)
+{
+	uint64_t regs[PT_REGS_WORDS];
+
+	regs_of(s, regs);
+	return is_still_quiet(j) &&
+	       attach_running_is_safe(j->pid, s->tid, regs, s->regs.fs_base, j->frames,
+				      &j->symbols) &&
 	       attach_can_call(j->pid, s->tid, j->opts);
 }
 
@@ -246,60 +223,126 @@ static int cannot_stop(struct job *j)
 	return refused(j, attach_say(GPU_ATTACH_UNINTERRUPTIBLE, j->pid, "", j->err));
 }
 
+/* A thread that has ended cannot be stopped either. Returns 0: it has, its process has not. */
+static int not_permitted(struct job *j, uint32_t tid)
+{
+	enum gpu_attach_refusal why = attach_refused_by_kernel(j->pid, tid, j->err);
+
+	return why == GPU_ATTACH_NOT_REFUSED ? 0 : refused(j, why);
+}
+
 /* Returns 1: stopped; 0: not this one; or -errno. */
+static int judge_stop(struct job *j, int rc, struct attach_stop *s, uint32_t tid, bool is_safe)
+{
+	if (rc == -ETIMEDOUT)
+		return cannot_stop(j);
+	if (rc == 0 && !is_the_same(j))
+		return changed(j, s);
+	if (rc == 0 && is_safe)
+		return 1;
+	if (rc == 0)
+		attach_give_back(s);
+	attach_hurry(false);
+	return rc == -EPERM ? not_permitted(j, tid) : 0;
+}
+
 static int try_stop(struct job *j, const struct attach_choice *c, struct attach_stop *s)
 {
 	attach_hurry(true);
 	int rc = attach_stop(s, &j->safety, j->pid, c->best.tid);
 
-	if (rc == -EPERM)
-		return refused(j, attach_refused_by_kernel(j->pid, j->err));
-	if (rc == -ETIMEDOUT)
-		return cannot_stop(j);
-	if (rc == 0 && !is_the_same(j))
-		return changed(j, s);
-	if (rc == 0 && is_still_safe(j, s, c->best.stack_end))
-		return 1;
-	if (rc == 0)
-		attach_give_back(s);
-	attach_hurry(false);
-	return 0;
+	return judge_stop(j, rc, s, c->best.tid, rc == 0 && is_still_safe(j, s, c->best.stack_end));
+}
+
+static int try_running(struct job *j, uint32_t tid, struct attach_stop *s)
+{
+	attach_hurry(true);
+	int rc = attach_stop_running(s, &j->safety, j->pid, tid);
+
+	return judge_stop(j, rc, s, tid, rc == 0 && is_safe_running(j, s));
 }
 
 /* Whether a thread that is stopped now could map memory immediately. */
 static bool is_quiet(struct job *j)
 {
-	bool is = attach_quiet_look(&j->quiet);
+	bool is = is_alone(j) || attach_quiet_look(&j->quiet);
 
 	j->out->busy = j->quiet.busy;
 	return is;
 }
 
-/* Returns 1: stopped, or with dry_run found; 0: none until until_ns; or -errno. */
+static int gone(struct job *j)
+{
+	return refused(j, attach_say(GPU_ATTACH_GONE, j->pid, "", j->err));
+}
+
+/* Its frames had to decide, and could not: returns whether they may now. */
+static bool lacks_tables(struct job *j, const struct attach_choice *c)
+{
+	return (c->best.words != ATTACH_WORDS_CLEAR || j->symbols.allocators.n) &&
+	       attach_frames_update(j->frames);
+}
+
+/* The search for a parked thread. */
+struct search {
+	uint64_t seen_ns; /* when one was parked */
+	uint32_t skip;    /* the last one, which could not be used: another one is tried next */
+	uint32_t at_once; /* tries without a pause, for lack of tables */
+	uint32_t refused; /* stops in vain */
+};
+enum { AT_ONCE_MAX = 16, REFUSED_MAX = 32 };
+
+/* Tries the best of the threads. Returns 1: stopped, or with dry_run found; 0: not this one, after
+ * a pause another; or -errno. *at_once: without one. */
+static int try_parked(struct job *j, const struct attach_choice *c, struct search *q, bool *at_once,
+		      struct attach_stop *s)
+{
+	note_thread(j->out, c->best.tid, c->best.name, c->best.place.nr);
+	if (j->opts->dry_run)
+		return 1;
+	q->skip = c->best.tid;
+	if (!is_quiet(j))
+		return 0;
+	int rc = try_stop(j, c, s);
+	*at_once = !rc && lacks_tables(j, c) && q->at_once++ < AT_ONCE_MAX;
+	q->refused += !rc && !*at_once;
+	q->skip = *at_once ? 0 : q->skip;
+	return rc;
+}
+
+/* Whether it is worth to look on: threads were parked a moment ago, and not all in vain. */
+static bool is_promising(const struct job *j, const struct search *q)
+{
+	return j->opts->dry_run ||
+	       (clock_mono_ns() - q->seen_ns < NONE_NS && q->refused < REFUSED_MAX);
+}
+
+/* Returns as try_parked, 0: none until until_ns. */
 static int stop_parked(struct job *j, uint64_t until_ns, struct attach_stop *s)
 {
+	struct search q = { .seen_ns = clock_mono_ns() };
 	struct timespec nap = { 0, 1000000 };
 	struct attach_choice c;
-	uint32_t skip = 0;
 
 	do {
-		int rc = attach_choose(j->pid, j->opts, &j->symbols, skip, &c);
-		if (rc < 0)
-			return refused(j, attach_say(GPU_ATTACH_GONE, j->pid, "", j->err));
+		bool at_once = false;
+		int rc = attach_choose(j->pid, j->opts, &j->symbols, q.skip, &c);
+		if (rc < 0 || attach_has_ended(j->pid, 0))
+			return gone(j);
 		j->out->rounds++;
 		j->out->threads = c.threads;
 		j->out->parked = c.parked;
 		j->out->kept_out = c.kept_out;
-		skip = c.parked ? c.best.tid : 0; /* if it fails, another one is tried next */
-		if (c.parked) {
-			note_thread(j->out, c.best.tid, c.best.name, c.best.place.nr);
-			rc = j->opts->dry_run ? 1 : is_quiet(j) ? try_stop(j, &c, s) : 0;
-			if (rc)
-				return rc;
-		}
+		q.seen_ns = c.parked || q.skip ? clock_mono_ns() : q.seen_ns;
+		q.skip = 0;
+		rc = c.parked ? try_parked(j, &c, &q, &at_once, s) : 0;
+		if (rc)
+			return rc;
+		if (at_once)
+			continue;
 		nanosleep(&nap, NULL);
 		nap.tv_nsec = nap.tv_nsec < 16000000 ? nap.tv_nsec * 2 : nap.tv_nsec;
-	} while (clock_mono_ns() < until_ns);
+	} while (clock_mono_ns() < until_ns && is_promising(j, &q));
 	return 0;
 }
 
@@ -311,31 +354,64 @@ static bool is_wanted(void *ctx, const struct attach_stop *s)
 	       is_still_safe(j, s, attach_stack_end(j->pid, j->opts->view, s->regs.rsp));
 }
 
-/* Watches threads in turn, for some time each, until one enters a call. Returns as stop_parked. */
-static int stop_entering(struct job *j, uint64_t until_ns, struct attach_stop *s)
+/* Watches a thread until it enters a call. Returns as judge_stop. */
+static int stop_entering(struct job *j, uint32_t tid, uint64_t until_ns, struct attach_stop *s)
+{
+	int rc = attach_stop_at_entry(s, &j->safety, j->pid, tid, until_ns, is_wanted, j);
+
+	if (rc == -EPERM)
+		return not_permitted(j, tid);
+	if (rc == -ETIMEDOUT)
+		return cannot_stop(j);
+	if (rc == 0 && !is_the_same(j))
+		return changed(j, s);
+	if (rc < 0)
+		return 0;
+	j->out->at_entry = true;
+	note_thread(j->out, tid, "", s->nr);
+	return 1;
+}
+
+/* Stops a thread that makes no system call at some moments, until it is in its own code at one.
+ * Moments have different distances: a loop must not be met at the same place each time. */
+static int stop_running(struct job *j, uint32_t tid, uint64_t until_ns, struct attach_stop *s)
+{
+	enum { LEAST_NS = 200000, SPREAD_NS = 1 << 20 };
+	int rc = 0;
+
+	while (!rc && clock_mono_ns() < until_ns) {
+		attach_frames_update(j->frames);
+		if (attach_may_run(j->pid, tid, j->opts) && is_quiet(j))
+			rc = try_running(j, tid, s);
+		if (!rc)
+			nanosleep(&(struct timespec){ 0, LEAST_NS + hash_mix(clock_mono_ns(), tid) %
+									    SPREAD_NS },
+				  NULL);
+	}
+	if (rc == 1)
+		note_thread(j->out, tid, "", -1);
+	return rc;
+}
+
+/* Takes threads that are not seen parked in turn, for some time each. Returns as stop_parked. */
+static int stop_busy(struct job *j, uint64_t until_ns, struct attach_stop *s)
 {
 	enum { TURN_NS = 50000000, TURNS = 64 };
 	uint32_t tids[TURNS];
 	size_t n = attach_threads(j->pid, tids, TURNS);
+	int rc = 0;
 
-	for (size_t i = 0; n && clock_mono_ns() < until_ns; i = (i + 1) % n) {
+	for (size_t i = 0; n && !rc && clock_mono_ns() < until_ns; i = (i + 1) % n) {
+		if (attach_has_ended(j->pid, 0))
+			return gone(j);
 		if (!is_quiet(j))
 			continue;
-		int rc = attach_stop_at_entry(s, &j->safety, j->pid, tids[i],
-					      clock_mono_ns() + TURN_NS, is_wanted, j);
-		if (rc == -EPERM)
-			return refused(j, attach_refused_by_kernel(j->pid, j->err));
-		if (rc == -ETIMEDOUT)
-			return cannot_stop(j);
-		if (rc == 0 && !is_the_same(j))
-			return changed(j, s);
-		if (rc < 0)
-			continue;
-		j->out->at_entry = true;
-		note_thread(j->out, tids[i], "", s->nr);
-		return 1;
+		attach_frames_update(j->frames);
+		rc = stop_entering(j, tids[i], clock_mono_ns() + TURN_NS, s);
+		if (!rc)
+			rc = stop_running(j, tids[i], clock_mono_ns() + TURN_NS, s);
 	}
-	return 0;
+	return rc;
 }
 
 static bool is_just_busy(const struct job *j)
@@ -352,8 +428,7 @@ static int stop_some(struct job *j, struct attach_stop *s)
 	if (rc == 0 && is_just_busy(j))
 		return refused(j, attach_say(GPU_ATTACH_BUSY, j->pid, "", j->err));
 	if (rc == 0 && !j->opts->dry_run)
-		rc = stop_entering(j, clock_mono_ns() + (wait_ns > ENTER_NS ? wait_ns : ENTER_NS),
-				   s);
+		rc = stop_busy(j, clock_mono_ns() + (wait_ns > ENTER_NS ? wait_ns : ENTER_NS), s);
 	if (rc == 0 && is_just_busy(j))
 		return refused(j, attach_say(GPU_ATTACH_BUSY, j->pid, "", j->err));
 	if (rc)
@@ -385,6 +460,7 @@ static int call_and_load(struct job *j, struct attach_call *c, struct attach_sto
 	j->out->held_ns =
 		then_ns - s->since_ns > j->out->held_ns ? then_ns - s->since_ns : j->out->held_ns;
 	j->out->restarted = s->is_rewound || j->out->at_entry;
+	j->out->running = s->nr < 0;
 	j->out->pages_left = c->stays_mapped ? ATTACH_BYTES / 4096 : 0;
 	load.memory = c->fd;
 	if (rc == 0)
@@ -535,7 +611,9 @@ static int run_known(struct job *j)
 {
 	if (attach_symbols_find(j->pid, j->opts->view, &j->symbols, NULL) < 0)
 		return refused(j, attach_say(GPU_ATTACH_LIBC, j->pid, "", j->err));
+	j->frames = attach_frames_new(j->pid, j->opts->view);
 	int rc = run_guarded(j);
+	attach_frames_free(j->frames);
 	attach_symbols_done(&j->symbols);
 	return rc;
 }
@@ -570,50 +648,6 @@ static int attach(uint32_t pid, const struct gpu_attach_opts *opts, int lock,
 
 #endif
 
-/* Two files of the process that open only for users with rights over it: so no other user can hold
- * their locks. To open the first one waits for nothing, but a user with the right to trace may lack
- * the one to read others' files. All open the second. */
-struct attach_lock {
-	int early; /* the first file; below 0: not open */
-	int fd;    /* the second one, or -errno */
-};
-
-/* Returns the descriptor, or -errno; -EWOULDBLOCK: another process has the lock. */
-static int lock_file(uint32_t pid, const char *name)
-{
-	char path[48];
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return fd;
-	int rc = -errno;
-	close(fd);
-	return rc;
-}
-
-static void unlock(struct attach_lock *l)
-{
-	if (l->fd >= 0)
-		close(l->fd);
-	if (l->early >= 0)
-		close(l->early);
-}
-
-/* Prevents two processes from loading it at one time. The last process with the second descriptor
- * releases that lock. Returns -EWOULDBLOCK: another process has one of them. */
-static int lock(uint32_t pid, struct attach_lock *l)
-{
-	*l = (struct attach_lock){ lock_file(pid, "personality"), -EWOULDBLOCK };
-	if (l->early != -EWOULDBLOCK)
-		l->fd = lock_file(pid, "maps");
-	if (l->fd == -EWOULDBLOCK)
-		unlock(l);
-	return l->fd == -EWOULDBLOCK ? -EWOULDBLOCK : 0;
-}
-
 static int attach_locked(uint32_t pid, const struct gpu_attach_opts *opts, int held,
 			 struct gpu_attach_report *out, struct err *err)
 {
@@ -636,9 +670,9 @@ int gpu_attach(uint32_t pid, const struct gpu_attach_opts *opts, struct gpu_atta
 	if (rc < 0)
 		return rc;
 	struct attach_lock held;
-	if (lock(pid, &held))
+	if (attach_lock(pid, &held))
 		return err_set(err, EBUSY, "another process is attaching to process %" PRIu32, pid);
 	rc = attach_locked(pid, opts, held.fd, out, err);
-	unlock(&held);
+	attach_unlock(&held);
 	return rc;
 }

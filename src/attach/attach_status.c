@@ -88,6 +88,14 @@ int attach_status_read(uint32_t pid, uint32_t tid, struct attach_status *out)
 	return rc;
 }
 
+bool attach_has_ended(uint32_t pid, uint32_t tid)
+{
+	struct attach_status s;
+
+	return attach_status_read(pid, tid, &s) < 0 || s.state == 'Z' || s.state == 'X' ||
+	       !s.has_memory;
+}
+
 /* With cgroup 2 such a thread sleeps like any other; with cgroup 1 it is also in state D. Compilers
  * inline do_freezer_trap into its only caller. */
 bool attach_is_frozen(uint32_t pid, uint32_t tid)

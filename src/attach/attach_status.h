@@ -20,6 +20,10 @@ bool attach_status_parse(const char *text, size_t len, struct attach_status *out
 /* tid 0: the process. Returns 0, or -errno. */
 int attach_status_read(uint32_t pid, uint32_t tid, struct attach_status *out);
 
+/* Returns whether the process, or that thread of it, has ended: its memory is gone, even if its
+ * parent has not taken its status yet. tid 0: the first thread. */
+bool attach_has_ended(uint32_t pid, uint32_t tid);
+
 /* Returns whether the cgroup of a thread that is not stopped is frozen (a paused container): it
  * could be stopped, but could not run. tid 0: the first thread. Returns false if the kernel does
  * not report it. */

@@ -232,31 +232,71 @@ static int seize(struct attach_stop *s, const struct attach_safety *safety, pid_
 	return rc;
 }
 
-int attach_stop(struct attach_stop *s, const struct attach_safety *safety, pid_t pid, pid_t tid)
+/* Stops it wherever it is, with its registers. */
+static int stop_now(struct attach_stop *s)
 {
-	int status, rc = seize(s, safety, pid, tid);
+	int status, rc = trace(PTRACE_INTERRUPT, s->tid, NULL, NULL);
 
-	if (rc < 0)
-		return rc;
-	s->since_ns = clock_mono_ns();
-	rc = trace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (rc == 0)
 		rc = wait_stop(s, s->since_ns + STOP_NS, &status);
 	if (rc == 0 && status >> 8 != (SIGTRAP | PTRACE_EVENT_STOP << 8))
 		rc = -EAGAIN; /* a signal or SIGSTOP came first: the thread gets it when released */
+	return rc;
+}
+
+/* After a failed stop. */
+static int let_go(struct attach_stop *s, int rc)
+{
+	int let = attach_release(s);
+
+	return rc != -ETIMEDOUT ? rc : let < 0 ? let : -EAGAIN;
+}
+
+/* It is in a call that is not wanted: the call continues. */
+static int let_continue(struct attach_stop *s)
+{
+	attach_give_back(s);
+	return -EAGAIN;
+}
+
+int attach_stop(struct attach_stop *s, const struct attach_safety *safety, pid_t pid, pid_t tid)
+{
+	int rc = seize(s, safety, pid, tid);
+
+	if (rc < 0)
+		return rc;
+	s->since_ns = clock_mono_ns();
+	rc = stop_now(s);
 	if (rc == 0)
 		rc = take_place(s);
-	if (rc == 0)
+	if (rc < 0)
+		return let_go(s, rc);
+	rewind_interrupted(s);
+	return attach_parking_call(s->nr) ? 0 : let_continue(s);
+}
+
+int attach_stop_running(struct attach_stop *s, const struct attach_safety *safety, pid_t pid,
+			pid_t tid)
+{
+	int rc = seize(s, safety, pid, tid);
+
+	if (rc < 0)
+		return rc;
+	s->since_ns = clock_mono_ns();
+	rc = stop_now(s);
+	if (rc < 0)
+		return let_go(s, rc);
+	rc = take_place(s);
+	if (rc == 0) {
 		rewind_interrupted(s);
-	if (rc == 0 && !attach_parking_call(s->nr)) {
-		attach_give_back(s);
-		return -EAGAIN;
+		return let_continue(s);
 	}
-	if (rc < 0) {
-		int let = attach_release(s);
-		return rc != -ETIMEDOUT ? rc : let < 0 ? let : -EAGAIN;
+	if (rc == -EAGAIN && (int64_t)s->regs.orig_rax == -1) {
+		s->nr = -1;
+		s->site = 0;
+		return 0;
 	}
-	return 0;
+	return let_go(s, rc);
 }
 
 /* --- with our registers ----------------------------------------------------------------------- */

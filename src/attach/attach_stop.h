@@ -59,8 +59,8 @@ struct attach_stop {
 	pid_t pid, tid;
 	struct user_regs_struct regs; /* registers that it continues with */
 	uint64_t mask;                /* signals it blocked */
-	uint64_t site;                /* of its current system call instruction */
-	int nr;                       /* of the call it was in */
+	uint64_t site;                /* of its current system call instruction; 0: none */
+	int nr;                       /* of the call it was in; -1: none */
 	bool is_rewound;              /* the call failed because of the stop, and is restarted */
 	bool is_traced, is_stopped, is_taken;
 	int sig;           /* signal it was about to get at the stop */
@@ -71,10 +71,14 @@ struct attach_stop {
  * would take as many time slices as it has steps. Without permission it changes nothing. */
 void attach_hurry(bool on);
 
-/* Returns 0: stopped in a system call; regs, nr, site are set. -EAGAIN: it is in none now, and
- * continues; -ETIMEDOUT: it can neither be stopped nor released: it continues when this thread of
- * ours ends; -ESRCH; -EPERM. */
+/* Returns 0: stopped in a system call in which threads park; regs, nr, site are set. -EAGAIN: it is
+ * in none now, and continues; -ETIMEDOUT: it can neither be stopped nor released: it continues when
+ * this thread of ours ends; -ESRCH; -EPERM. */
 int attach_stop(struct attach_stop *s, const struct attach_safety *safety, pid_t pid, pid_t tid);
+
+/* The same for a thread in no system call: nr is -1. -EAGAIN: it is in one. */
+int attach_stop_running(struct attach_stop *s, const struct attach_safety *safety, pid_t pid,
+			pid_t tid);
 
 /* Like attach_stop, but watches its system calls until it enters one that `wanted` accepts; it is
  * stopped before the call has started. -EAGAIN: none until until_ns. */

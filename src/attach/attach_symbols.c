@@ -17,21 +17,20 @@
 
 enum {
 	BEFORE_MALLOC = 16 << 10,
-	OBJECTS_MAX = 32,
+	OBJECTS_MAX = 4096, /* limit: files of a process that attach searches for an allocator */
 	TEXT_PIECE = 64 << 10,
 	TEXT_MAX = 16 << 20,
 	CODE_BYTES = 9 /* of the longest code pattern */
 };
 
-enum role { ROLE_LIBC, ROLE_LOADER, ROLE_MALLOC };
+enum role { ROLE_LIBC, ROLE_LOADER, ROLE_MALLOC, ROLE_OTHER };
 struct object {
 	struct gpu_map first; /* with offset 0; its name is not retained */
 	enum role role;
 	uint64_t code_start, code_end;
 };
 struct objects {
-	struct object v[OBJECTS_MAX];
-	size_t n;
+	VEC(struct object) v;
 };
 
 static bool begins(const char *s, const char *with)
@@ -40,7 +39,7 @@ static bool begins(const char *s, const char *with)
 }
 
 /* musl is its own loader. */
-static int role_of(const char *path)
+static enum role role_of(const char *path)
 {
 	const char *name = strrchr(path, '/');
 
@@ -50,28 +49,31 @@ static int role_of(const char *path)
 		return ROLE_LIBC;
 	if (begins(name, "ld-linux") || begins(name, "ld-2.") || begins(name, "ld.so"))
 		return ROLE_LOADER;
-	return strstr(name, "malloc") && strstr(name, ".so") ? ROLE_MALLOC : -1;
+	return strstr(name, "malloc") && strstr(name, ".so") ? ROLE_MALLOC : ROLE_OTHER;
+}
+
+static bool is_of(const struct object *o, const struct gpu_map *m)
+{
+	return o && o->first.ino == m->ino && o->first.maj == m->maj && o->first.min == m->min;
 }
 
 static bool visit(void *ctx, const struct gpu_map *m)
 {
 	struct objects *all = ctx;
-	int role = role_of(m->name);
-	struct object *o = all->n ? &all->v[all->n - 1] : NULL;
+	struct object *o = all->v.n ? &all->v.v[all->v.n - 1] : NULL;
 
-	if (role < 0)
+	if (*m->name != '/')
 		return true;
-	if (m->pgoff == 0 && all->n < OBJECTS_MAX &&
-	    !(o && o->first.ino == m->ino && o->first.maj == m->maj)) {
-		o = &all->v[all->n++];
-		*o = (struct object){ .first = *m, .role = role };
+	if (m->pgoff == 0 && !is_of(o, m)) {
+		vec_push(&all->v, (struct object){ .first = *m, .role = role_of(m->name) });
+		o = &all->v.v[all->v.n - 1];
 		o->first.name = "";
 	}
-	if (o && m->executable && o->first.ino == m->ino) {
+	if (is_of(o, m) && m->executable) {
 		o->code_start = o->code_start ? o->code_start : m->start;
 		o->code_end = m->end;
 	}
-	return true;
+	return all->v.n < OBJECTS_MAX;
 }
 
 static void add_range(struct attach_symbols *s, uint64_t start, uint64_t end,
@@ -152,7 +154,10 @@ static void take_range(const struct opened *o, const struct elf_symbol *sym, con
 				  o->bias + sym->addr + sym->size, named[i].kind);
 }
 
-static void take_ranges(const struct opened *o, const struct elf_layout *layout,
+typedef void take_fn(const struct opened *o, const struct elf_symbol *sym, const char *name,
+		     struct attach_symbols *s);
+
+static void take_ranges(const struct opened *o, const struct elf_layout *layout, take_fn *take,
 			struct attach_symbols *s)
 {
 	struct elf_symbols all = { 0 };
@@ -167,8 +172,35 @@ static void take_ranges(const struct opened *o, const struct elf_layout *layout,
 	}
 	for (size_t i = 0; i < all.v.n; i++)
 		if (elf_symbols_name(&all, all.v.v[i].name, name, sizeof name))
-			take_range(o, &all.v.v[i], name, s);
+			take(o, &all.v.v[i], name, s);
 	elf_symbols_done(&all);
+}
+
+/* --- an allocator elsewhere ------------------------------------------------------------------- */
+
+static bool is_allocator(const char *name)
+{
+	static const char *const functions[] = { "malloc",       "free",          "calloc",
+						 "realloc",      "memalign",      "aligned_alloc",
+						 "reallocarray", "posix_memalign" };
+	static const char *const operators[] = { "_Znw", "_Zna", "_Zdl", "_Zda" };
+
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (strcmp(name, functions[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+		if (begins(name, operators[i]))
+			return true;
+	return false;
+}
+
+static void take_allocator(const struct opened *o, const struct elf_symbol *sym, const char *name,
+			   struct attach_symbols *s)
+{
+	if (!is_allocator(name))
+		return;
+	add_range(s, o->bias + sym->addr, o->bias + sym->addr + sym->size, ATTACH_NO_CALL_FROM);
+	vec_push(&s->allocators, o->bias + sym->addr);
 }
 
 /* --- code without a name ---------------------------------------------------------------------- */
@@ -290,12 +322,23 @@ static void take_lock(uint32_t pid, const struct opened *o, struct attach_symbol
 static void take_object(const struct opened *o, const struct elf_layout *layout,
 			const struct object *at, struct attach_symbols *s)
 {
-	if (at->role == ROLE_LIBC) {
+	GElf_Sym sym;
+
+	switch (at->role) {
+	case ROLE_LIBC:
 		take_functions(o, s);
-		take_ranges(o, layout, s);
+		take_ranges(o, layout, take_range, s);
 		take_code(o, at, s);
-	} else {
+		vec_push(&s->libc, (struct attach_range){ at->code_start, at->code_end, 0 });
+		break;
+	case ROLE_LOADER:
+	case ROLE_MALLOC:
 		add_range(s, at->code_start, at->code_end, ATTACH_NO_CALL_FROM);
+		break;
+	case ROLE_OTHER:
+		if (elf_find_dynamic(&o->elf, "malloc", &sym))
+			take_ranges(o, layout, take_allocator, s);
+		break;
 	}
 }
 
@@ -326,13 +369,14 @@ static void read_object(uint32_t pid, const struct gpu_attach_view *view, const 
 int attach_symbols_find(uint32_t pid, const struct gpu_attach_view *view,
 			struct attach_symbols *out, struct err *err)
 {
-	struct objects *all = xcalloc(1, sizeof *all);
+	struct objects all = { 0 };
 	struct attach_symbols got = { 0 };
-	int rc = view->maps(pid, visit, all);
+	int rc = view->maps(pid, visit, &all);
 
-	for (size_t i = 0; rc == 0 && i < all->n; i++)
-		read_object(pid, view, &all->v[i], &got);
-	free(all);
+	for (size_t i = 0; rc == 0 && i < all.v.n; i++)
+		if (all.v.v[i].code_end)
+			read_object(pid, view, &all.v.v[i], &got);
+	vec_done(&all.v);
 	if (rc < 0)
 		return err_set(err, -rc, "cannot read the mappings of process %u: %s", pid,
 			       strerror(-rc));
@@ -348,4 +392,6 @@ int attach_symbols_find(uint32_t pid, const struct gpu_attach_view *view,
 void attach_symbols_done(struct attach_symbols *s)
 {
 	vec_done(&s->ranges);
+	vec_done(&s->libc);
+	vec_done(&s->allocators);
 }

@@ -30,6 +30,10 @@ struct attach_symbols { /* zeroed = empty; addresses are those in the process */
 	uint64_t loader_lock;
 	struct attach_shelter shelter; /* code for attach_stop.h */
 	VEC(struct attach_range) ranges;
+	VEC(struct attach_range) libc; /* all code of the C library */
+	/* Functions of an allocator that is neither the C library's nor a separate library, such
+	 * as one in the program. Its code has no ranges besides these functions. */
+	VEC(uint64_t) allocators;
 };
 
 /* Returns 0; -ENOTSUP: the C library is unknown or lacks what is needed; -errno. */

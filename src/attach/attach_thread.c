@@ -2,6 +2,7 @@
 #include "attach/attach_thread.h"
 
 #include "attach/attach.h"
+#include "attach/attach_frames.h"
 #include "attach/attach_status.h"
 #include "attach/attach_symbols.h"
 #include "base/fs.h"
@@ -14,10 +15,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 enum {
-	THREADS_MAX = 4096, /* limit: threads of a process that attach looks at */
-	/* limit: stack of a thread that attach looks through; with more it is not chosen */
+	THREADS_MAX = 4096, /* limit: examined threads of a process */
+	/* limit: stack of a chosen thread; one with more is not chosen */
 	STACK_MAX = 1 << 20,
 	STACK_PIECE = 64 << 10,
 	NEAR_WORDS = 64, /* pthread_cond_wait's frames down to its system call are within these */
@@ -137,32 +139,116 @@ static struct stack_says read_stack(uint32_t pid, uint64_t sp, uint64_t end,
 {
 	struct stack_says says = { .is_unsafe = sp & 7 || end <= sp || end - sp > STACK_MAX };
 	uint64_t *words = xmalloc(STACK_PIECE);
+	bool near = true;
 
-	for (uint64_t at = sp; at < end && !says.is_unsafe; at += STACK_PIECE) {
+	for (uint64_t at = sp; at < end && (near || !says.is_unsafe); at += STACK_PIECE) {
 		size_t n = end - at < STACK_PIECE ? end - at : STACK_PIECE;
-		if (!read_memory(pid, at, words, n))
+		if (!read_memory(pid, at, words, n)) {
 			says.is_unsafe = true;
-		for (size_t i = 0; i < n / 8 && !says.is_unsafe; i++)
-			look_at(pid, s, words[i], at == sp && i < NEAR_WORDS, &says);
+			break;
+		}
+		for (size_t i = 0; i < n / 8 && (near || !says.is_unsafe); i++) {
+			near = at == sp && i < NEAR_WORDS;
+			look_at(pid, s, words[i], near, &says);
+		}
+		near = false;
 	}
 	free(words);
 	return says;
 }
 
-bool attach_place_is_safe(uint32_t pid, const struct attach_place *p, uint64_t stack_end,
-			  const struct attach_symbols *symbols)
+enum attach_stack_words attach_place_words(uint32_t pid, const struct attach_place *p,
+					   uint64_t stack_end, const struct attach_symbols *symbols)
 {
 	const struct parking *call = parking_of(p->nr);
 	const struct attach_range *in = range_of(symbols, p->pc);
 
 	if (!call || (in && in->kind == ATTACH_NO_CALL_FROM))
-		return false;
+		return ATTACH_NOT_PARKED;
 	if (call->how == PARK_BY_FD && !waits_for_others(pid, p->arg0))
-		return false;
+		return ATTACH_NOT_PARKED;
 	struct stack_says says = read_stack(pid, p->sp, stack_end, symbols);
-	return !says.is_unsafe &&
-	       (call->how != PARK_FUTEX || says.waits || (in && in->kind == ATTACH_WAITS));
+	if (call->how == PARK_FUTEX && !says.waits && !(in && in->kind == ATTACH_WAITS))
+		return ATTACH_NOT_PARKED;
+	return says.is_unsafe ? ATTACH_WORDS_SPEAK_AGAINST : ATTACH_WORDS_CLEAR;
 }
+
+/* --- stopped threads -------------------------------------------------------------------------- */
+
+/* The word of a condition's wait may be a stale one. */
+static bool frames_agree(const struct attach_place *p, const struct attach_walk *w,
+			 struct attach_frames *frames, const struct attach_symbols *symbols)
+{
+	return attach_frames_are_free(frames, w, symbols) &&
+	       (parking_of(p->nr)->how != PARK_FUTEX || attach_frames_wait(w, symbols));
+}
+
+bool attach_parked_is_safe(uint32_t pid, const struct attach_place *p, uint64_t stack_end,
+			   const uint64_t *regs, struct attach_frames *frames,
+			   const struct attach_symbols *symbols)
+{
+	enum attach_stack_words words = attach_place_words(pid, p, stack_end, symbols);
+
+	if (words == ATTACH_NOT_PARKED)
+		return false;
+	if (words == ATTACH_WORDS_CLEAR && !symbols->allocators.n)
+		return true;
+	struct attach_walk w = attach_frames_walk(frames, regs);
+	return w.is_whole ? frames_agree(p, &w, frames, symbols)
+			  : words == ATTACH_WORDS_CLEAR && !w.is_early;
+}
+
+#ifdef __x86_64__
+
+/* struct ptrace_rseq_configuration and struct rseq_cs of the kernel (5.13). */
+struct rseq_place {
+	uint64_t address;
+	uint32_t size, signature, flags, unused;
+};
+struct rseq_section {
+	uint32_t version, flags;
+	uint64_t start, length, abort;
+};
+enum { GET_RSEQ_CONFIGURATION = 0x420f, RSEQ_SECTION_AT = 8 };
+
+/* In a restartable sequence: the kernel would not restart it after our code. */
+static bool is_in_sequence(uint32_t pid, uint32_t tid, uint64_t pc)
+{
+	struct rseq_place at = { 0 };
+	struct rseq_section in;
+	uint64_t section = 0;
+
+	if (syscall(SYS_ptrace, GET_RSEQ_CONFIGURATION, tid, (void *)sizeof at, &at) < 0 ||
+	    !at.address)
+		return false;
+	if (!read_memory(pid, at.address + RSEQ_SECTION_AT, &section, sizeof section))
+		return true;
+	return section && (!read_memory(pid, section, &in, sizeof in) || pc - in.start < in.length);
+}
+
+/* The C library finds a thread by a word that points to itself: code that switches threads on its
+ * own may have another one there. */
+static bool has_thread(uint32_t pid, uint64_t thread_pointer)
+{
+	uint64_t self = 0;
+
+	return thread_pointer && read_memory(pid, thread_pointer, &self, sizeof self) &&
+	       self == thread_pointer;
+}
+
+bool attach_running_is_safe(uint32_t pid, uint32_t tid, const uint64_t *regs,
+			    uint64_t thread_pointer, struct attach_frames *frames,
+			    const struct attach_symbols *symbols)
+{
+	struct attach_walk w = attach_frames_walk(frames, regs);
+
+	return attach_frames_are_outside(frames, &w, symbols) && has_thread(pid, thread_pointer) &&
+	       !is_in_sequence(pid, tid, regs[PT_IP]);
+}
+
+#endif
+
+/* --- threads of a process --------------------------------------------------------------------- */
 
 struct end_search {
 	uint64_t sp, end;
@@ -192,6 +278,14 @@ static int rank_of(const struct attach_thread *t, const struct gpu_attach_librar
 	return parking_of(t->place.nr)->how == PARK_FUTEX ? 2 : 1;
 }
 
+/* A thread with clear words before any other. */
+static bool is_better(const struct attach_thread *t, const struct attach_thread *best,
+		      const struct gpu_attach_library *library)
+{
+	return t->words != best->words ? t->words > best->words
+				       : rank_of(t, library) < rank_of(best, library);
+}
+
 static bool look_at_thread(uint32_t pid, uint32_t tid, struct attach_thread *out)
 {
 	char path[64];
@@ -204,6 +298,14 @@ static bool look_at_thread(uint32_t pid, uint32_t tid, struct attach_thread *out
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", pid, tid);
 	fs_read_line(path, out->name, sizeof out->name);
 	return true;
+}
+
+bool attach_may_run(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *opts)
+{
+	struct attach_status s;
+
+	return attach_status_read(pid, tid, &s) == 0 && s.state == 'R' &&
+	       attach_can_call(pid, tid, opts);
 }
 
 bool attach_can_call(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *opts)
@@ -224,17 +326,19 @@ static void consider(uint32_t pid, uint32_t tid, const struct gpu_attach_opts *o
 	out->threads++;
 	if (!look_at_thread(pid, tid, &t))
 		return;
-	if (out->parked && rank_of(&t, opts->library) >= rank_of(&out->best, opts->library))
+	t.words = ATTACH_WORDS_CLEAR;
+	if (out->parked && !is_better(&t, &out->best, opts->library))
 		return; /* safe or not, it would not be chosen */
 	if (!attach_can_call(pid, tid, opts)) {
 		out->kept_out++;
 		return;
 	}
 	t.stack_end = attach_stack_end(pid, opts->view, t.place.sp);
-	if (!attach_place_is_safe(pid, &t.place, t.stack_end, symbols))
+	t.words = attach_place_words(pid, &t.place, t.stack_end, symbols);
+	if (t.words == ATTACH_NOT_PARKED)
 		return;
-	out->parked++;
-	out->best = t;
+	if (!out->parked++ || is_better(&t, &out->best, opts->library))
+		out->best = t;
 }
 
 size_t attach_threads(uint32_t pid, uint32_t *tids, size_t max)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # tests/live/lib_attach.sh: shared by tests of late attach, after lib.sh.
 #
-#     begin MODE [OPTIONS]      starts attached; its pid is in $target, what it says in $said
+#     begin MODE [OPTIONS]      starts attached, or $program; its pid is in $target, its output in the file $said
 #     inject [OPTIONS]          attaches one more library to it; the JSON is in $json, the status in $status
 #     asked                     what the program says now: "N attached, ok"
 #     ended                     ends it; its status, 0 when nothing of it has changed
@@ -13,7 +13,7 @@ force=young,no-library
 
 begin() {
 	said=$tmp/said.$RANDOM
-	"$progs/attached" "$@" >"$said" &
+	"$progs/${program:-attached}" "$@" >"$said" &
 	target=$!
 	pids+=("$target")
 	for _ in $(seq 6000); do

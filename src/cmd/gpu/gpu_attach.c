@@ -67,6 +67,7 @@ static void put_json(struct buf *b, uint32_t pid, const struct gpu_attach_report
 	json_key_text(&j, "thread", r->tid ? r->thread : NULL);
 	json_key_text(&j, "syscall", r->syscall);
 	json_key_bool(&j, "at_entry", r->at_entry);
+	json_key_bool(&j, "running", r->running);
 	json_key_bool(&j, "restarted", r->restarted);
 	json_key_bool(&j, "by_file", r->by_file);
 	json_key_u64(&j, "stop_us", r->held_ns / 1000);
@@ -82,7 +83,10 @@ static void put_thread(struct buf *b, const struct gpu_attach_report *r)
 {
 	buf_addf(b, "thread %" PRIu32 " (", r->tid);
 	esc_term(b, r->thread, strlen(r->thread), sizeof r->thread);
-	buf_addf(b, ") in %s", r->syscall ? r->syscall : "a system call");
+	buf_addf(b, ") in %s",
+		 r->running   ? "its own code"
+		 : r->syscall ? r->syscall
+			      : "a system call");
 }
 
 static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run,

@@ -195,8 +195,9 @@ static void on_signal(int sig)
 				  .pc = 1 };
 
 	(void)sig;
-	handler_is_safe = attach_place_is_safe(
-		getpid(), &p, attach_stack_end(getpid(), &attach_view, p.sp), &in_handler);
+	handler_is_safe =
+		attach_place_words(getpid(), &p, attach_stack_end(getpid(), &attach_view, p.sp),
+				   &in_handler) == ATTACH_WORDS_CLEAR;
 }
 
 START_TEST(handler)
@@ -212,7 +213,7 @@ START_TEST(handler)
 				     .sp = (uintptr_t)__builtin_frame_address(0) & ~7ull,
 				     .pc = 1 };
 	uint64_t end = attach_stack_end(getpid(), &attach_view, here.sp);
-	ck_assert(attach_place_is_safe(getpid(), &here, end, &in_handler));
+	ck_assert_int_eq(attach_place_words(getpid(), &here, end, &in_handler), ATTACH_WORDS_CLEAR);
 	handler_is_safe = true;
 	signal(SIGUSR1, on_signal);
 	raise(SIGUSR1);
@@ -240,26 +241,29 @@ START_TEST(stacks)
 	uint64_t end = (uintptr_t)(stack + 512);
 
 	vec_push(&s.ranges, forbidden);
-	ck_assert(attach_place_is_safe(getpid(), &p, end, &s));
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s), ATTACH_WORDS_CLEAR);
 	stack[500] = back; /* a frame of malloc further down */
-	ck_assert(!attach_place_is_safe(getpid(), &p, end, &s));
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s), ATTACH_WORDS_SPEAK_AGAINST);
 	p.sp = (uintptr_t)(stack + 501);
-	ck_assert(attach_place_is_safe(getpid(), &p, end, &s));
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s), ATTACH_WORDS_CLEAR);
 	p.sp = (uintptr_t)stack;
 	stack[500] = back - 1; /* not after a call: an address kept for another reason */
-	ck_assert(attach_place_is_safe(getpid(), &p, end, &s));
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s), ATTACH_WORDS_CLEAR);
 	s.ranges.v[0].kind = ATTACH_NO_WORD; /* a signal handler returns there */
-	ck_assert(!attach_place_is_safe(getpid(), &p, end, &s));
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s), ATTACH_WORDS_SPEAK_AGAINST);
 	s.ranges.v[0].kind = ATTACH_WAITS;
 	p.nr = SYS_futex;
 	stack[500] = 0;
-	ck_assert(!attach_place_is_safe(getpid(), &p, end, &s)); /* of some lock */
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s),
+			 ATTACH_NOT_PARKED); /* of some lock */
 	stack[9] = back;
-	ck_assert(attach_place_is_safe(getpid(), &p, end, &s));   /* of a condition */
-	ck_assert(!attach_place_is_safe(getpid(), &p, p.sp, &s)); /* its stack is not known */
-	ck_assert(!attach_place_is_safe(getpid(), &p, p.sp + (2 << 20), &s));
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s),
+			 ATTACH_WORDS_CLEAR); /* of a condition */
+	ck_assert_int_eq(attach_place_words(getpid(), &p, p.sp, &s),
+			 ATTACH_NOT_PARKED); /* its stack is not known */
+	ck_assert_int_eq(attach_place_words(getpid(), &p, p.sp + (2 << 20), &s), ATTACH_NOT_PARKED);
 	p.nr = SYS_mmap;
-	ck_assert(!attach_place_is_safe(getpid(), &p, end, &s));
+	ck_assert_int_eq(attach_place_words(getpid(), &p, end, &s), ATTACH_NOT_PARKED);
 	attach_symbols_done(&s);
 }
 END_TEST
