@@ -93,9 +93,10 @@ enum {
 
 /* Limits for readers; more is damage or a decompression bomb. */
 enum {
-	CHUNK_MAX_BYTES = 16 << 20,  /* of a decompressed payload */
-	CHUNK_MAX_ENTRIES = 1 << 26, /* of a table, or of samples */
-	CHUNK_MAX_FRAMES = 1 << 30,  /* of all stacks together, fully expanded */
+	CHUNK_MAX_BYTES = 16 << 20, /* of a decompressed payload */
+	/* limit: entries of a table of a recording, samples; chunks with more are left out */
+	CHUNK_MAX_ENTRIES = 1 << 26,
+	CHUNK_MAX_FRAMES = 1 << 30, /* of all stacks together, fully expanded */
 };
 
 /* In CHUNK_META, after a reason's name: the time that the losses stand for, in ns. */

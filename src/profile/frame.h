@@ -72,7 +72,8 @@ enum {
 	MAPPING_HAS_FILENAMES = 2,
 	MAPPING_HAS_LINES = 4,
 	MAPPING_HAS_INLINES = 8,
-	MAPPING_AS_GIVEN = 16, /* range and flags come from the source: a writer retains them */
+	MAPPING_AS_GIVEN = 16,     /* range and flags come from the source: a writer retains them */
+	MAPPING_ID_IS_SHARED = 32, /* other files have its build id (merge_files.h) */
 };
 
 struct mapping {

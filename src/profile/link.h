@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* limit LINK_MAX: spans of traces in a profile, a batch, a SQL statement */
+/* limit LINK_MAX: trace spans of a profile, batch, SQL statement */
 enum { LINK_MAX = 1 << 20, LINK_TRACE_BYTES = 16, LINK_SPAN_BYTES = 8 };
 
 /* All zero: unknown. */

@@ -61,7 +61,7 @@ static void merge_paths(struct merge *m)
 			now->start = copy.start;
 			now->limit = copy.limit;
 			now->offset = copy.offset;
-			now->flags = copy.flags;
+			now->flags = copy.flags | (now->flags & MAPPING_ID_IS_SHARED);
 		}
 	}
 }

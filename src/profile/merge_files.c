@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MERGE_MAX_FILES = 64 }; /* limit: files with one build id; others have names of the last */
+enum { MERGE_MAX_FILES = 64 }; /* limit: files with one build id; others get the last's names */
 
 static bool same_function(const struct merge_files *f, const struct line *ours,
 			  const struct line *theirs)
@@ -95,8 +95,10 @@ static bool file_differs(const struct merge_files *f, uint32_t of, uint32_t mapp
 static void count_file(struct merge_files *f, uint32_t of)
 {
 	const struct mapping *m = &f->src->frames.mappings.v[of];
-	if ((m->build_id_len || m->build_id_text) && !f->file[of].partly && !f->file[of].is_kernel)
-		f->dst->meta.loss[LOSS_BUILD_ID_SHARED]++;
+	if ((!m->build_id_len && !m->build_id_text) || f->file[of].partly || f->file[of].is_kernel)
+		return;
+	f->dst->meta.loss[LOSS_BUILD_ID_SHARED]++;
+	f->dst->frames.mappings.v[f->mapping[of]].flags |= MAPPING_ID_IS_SHARED;
 }
 
 /* Finds a file that is not one of src already, and has no other names. */
@@ -113,6 +115,24 @@ static void add_file(struct merge_files *f, uint32_t of)
 	file->partly = 2 * file->differ < file->compared || has_only_dynsym(f->src, of) ||
 		       has_only_dynsym(f->dst, f->mapping[of]);
 	if (other >= fresh)
+		count_file(f, of);
+}
+
+/* Whether it may be any of the files of dst that have its build id. */
+static bool is_any_file(const struct merge_files *f, uint32_t of)
+{
+	const struct mapping *first = &f->dst->frames.mappings.v[f->mapping[of]];
+	return first->flags & MAPPING_ID_IS_SHARED && !f->file[of].compared &&
+	       !f->file[of].is_kernel &&
+	       first->name != f->string[f->src->frames.mappings.v[of].name];
+}
+
+/* Finds the file at its path, or makes it. */
+static void add_nameless(struct merge_files *f, uint32_t of)
+{
+	uint32_t fresh = f->dst->frames.mappings.n;
+	f->file[of].other = other_file(f, of, 1);
+	if (f->file[of].other >= fresh)
 		count_file(f, of);
 }
 
@@ -134,6 +154,8 @@ void merge_files_find(struct merge_files *f)
 	for (uint32_t i = 0; i < t->mappings.n; i++)
 		if (f->file[i].differ)
 			add_file(f, i);
+		else if (is_any_file(f, i))
+			add_nameless(f, i);
 }
 
 void merge_files_done(struct merge_files *f)

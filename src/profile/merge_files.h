@@ -4,7 +4,10 @@
  * unchanged. So a file of src is another one if dst has other names for most of the functions that
  * both have. It has no build id in dst, which identifies it by its path. If only a few names
  * differ, or if a side was stripped (.dynsym has aliases of the names in the full table), only
- * these frames are of another file. */
+ * these frames are of another file.
+ *
+ * A file without names that can be compared is that of dst, unless several files of dst have its
+ * build id: then it is the one at its path, else another one. */
 #ifndef CRESSET_PROFILE_MERGE_FILES_H
 #define CRESSET_PROFILE_MERGE_FILES_H
 

@@ -102,7 +102,7 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			    "", 0, .is_input = 0 },
 	[LOSS_CODE_UNREAD] = { "code_unread",
 			       "frames of generated code without a name: perf map or jitdump "
-			       "unreadable, or of another program",
+			       "unreadable, of another program, or of a process that had ended",
 			       "", 0, .is_input = 0 },
 	[LOSS_INPUT_CUT] = { "input_cut", "slices of the input cut where they overlap another one",
 			     "", 0, .is_input = 1 },
@@ -126,6 +126,10 @@ const struct loss_info loss_reasons[LOSS_REASONS] = {
 			       "asynchronous events of the input left out, as they are in no "
 			       "thread's stack",
 			       "", 0, .is_input = 1 },
+	[LOSS_INPUT_TOO_LARGE] = { "input_too_large",
+				   "values of the input cut: more than the time that has passed, "
+				   "or sums beyond 2^63",
+				   "", 0, .is_input = 1 },
 };
 
 void loss_time_text(struct buf *b, const struct profile_meta *m, enum loss reason)

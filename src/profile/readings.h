@@ -14,7 +14,7 @@
 
 /* Limits of a profile; more is counted as lost (LOSS_READINGS_FULL). */
 /* limit READINGS_MAX_POINTS: points of GPU metrics in a recording */
-/* limit READINGS_MAX_SERIES: series of GPU metrics in a recording */
+/* limit READINGS_MAX_SERIES: series of GPU metrics in it */
 enum { READINGS_MAX_SERIES = 1 << 14, READINGS_MAX_POINTS = 1 << 22 };
 
 struct reading_point {

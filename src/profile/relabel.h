@@ -34,8 +34,8 @@ extern const char *const relabel_actions[RELABEL_ACTIONS + 1]; /* by number; end
 enum {
 	RELABEL_MAX_RULES = 256, /* limit: rules for labels */
 	RELABEL_MAX_SOURCES = 32,
-	RELABEL_MAX_LABELS = 64, /* limit: labels of a series; a rule adds no further one */
-	/* limit: bytes that a rule matches, and of a value it makes; more is cut */
+	RELABEL_MAX_LABELS = 64, /* limit: labels of a series; rules add no further one */
+	/* limit: bytes a rule matches, and of a value it makes; more is cut */
 	RELABEL_MAX_BYTES = 4096,
 };
 

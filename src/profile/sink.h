@@ -96,6 +96,7 @@ enum loss {
 	LOSS_INPUT_SUMMARY,   /* events of an input file that sum up others */
 	LOSS_BUILD_ID_SHARED, /* files with the build id of another file: known by path */
 	LOSS_INPUT_ASYNC, /* asynchronous events of an input file, which no thread's stack has */
+	LOSS_INPUT_TOO_LARGE, /* values of an input file that cannot be, or do not fit */
 	LOSS_REASONS
 };
 struct loss_info {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STRTAB_MAX_LEN = 64 * 1024 }; /* limit: bytes of a string */
+enum { STRTAB_MAX_LEN = 64 * 1024 }; /* limit: bytes of a string; more are cut */
 
 struct strtab_entry {
 	const char *s; /* NUL-terminated; may contain NULs */

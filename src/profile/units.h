@@ -24,6 +24,19 @@ struct unit_base unit_base_of_n(const char *unit, size_t len);
  * Ids of types and series change if anything was converted. */
 void profile_unify_units(struct profile *p);
 
+/* Converts types of merged files that share a name, so that no two look the same. A count of
+ * samples with a period becomes the time that it stands for if there is a type of that time, and
+ * they are_apart: no file has both, which may be of the same samples. Otherwise the count is called
+ * "samples". If two types have the same names, the second one gets its unit as well
+ * ("cpu-count"). */
+void profile_unify_names(struct profile *p, bool are_apart);
+/* Whether p has a count of samples and a time of one name. */
+bool profile_has_counts_and_times(const struct profile *p);
+
+/* Returns the number of samples of p with a value that does not fit, or with which the sum of their
+ * type does not. Such values and sums are cut (profile/sum.h). */
+uint64_t profile_too_large(const struct profile *p);
+
 /* Returns a copy of the types, labels and series of a catalog with unified types, and in *factors
  * the factor of the values of each series; ids of series stay. Returns NULL if there is nothing to
  * convert. */

@@ -18,7 +18,7 @@ struct query;
 struct tree_opts;
 
 /* From a store: PAGE_SAMPLES of a type for a timeline, and of all types for idle times. */
-/* limit PAGE_SAMPLES: samples of a type in a page of a store; of all types for idle times */
+/* limit PAGE_SAMPLES: samples of a type in a page; of all types for idle times */
 enum { PAGE_SAMPLES = 1 << 21, PAGE_NOTES = 3 };
 
 struct query_page {

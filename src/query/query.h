@@ -12,7 +12,7 @@ struct err;
 enum {
 	/* limit: labels in a query's by */
 	QUERY_BY_MAX = 8,
-	/* limit: combinations of values of the labels in by */
+	/* limit: combinations of their values */
 	QUERY_MAX_GROUPS = 10000,
 	/* limit: steps of totals over time */
 	QUERY_MAX_STEPS = 100000,

@@ -110,6 +110,26 @@ has "… and are counted" "2 records could not be read" "$errs"
 has "… on standard input as well" "standard input: 1 record could not be read and was skipped" \
 	"$(printf 'a;b 1\nbroken\n' | "$cresset" report - 2>&1 >/dev/null)"
 
+# --- values that are too large
+printf 'a;b 9000000000000000000\na;c 9000000000000000000\n' >"$tmp/large.folded"
+ends "a sum beyond 2^63" 0 report "$tmp/large.folded"
+has "… is counted" "large.folded: values of the input cut: more than the time that has passed, or sums beyond 2^63: 1" "$errs"
+printf 'a;b 9000000000000000000\n' >"$tmp/half.folded"
+ends "a sum of two files beyond it" 0 report "$tmp/half.folded" "$tmp/half.folded"
+has "… is counted as well" "all files: values of the input cut" "$errs"
+
+# --- types of one name
+firefox() { # DELTAS
+	printf '{"meta":{"interval":2,"preprocessedProfileVersion":50,"sampleUnits":{"time":"ms","threadCPUDelta":"ns"}},"threads":[{"name":"t","pid":1,'
+	printf '"stringArray":["main"],"funcTable":{"name":[0]},"frameTable":{"func":[0]},"stackTable":{"frame":[0],"prefix":[null]},'
+	printf '"samples":{"stack":[0,0],"time":[0,2]%s}}]}' "$1"
+}
+firefox "" >"$tmp/count.json"
+firefox ',"threadCPUDelta":[0,1000000]' >"$tmp/time.json"
+ends "samples of 2 ms and CPU time" 0 report --csv "$tmp/count.json" "$tmp/time.json"
+is "… are one type" "$(total_of main)" 5000000
+hasnt "… of one name" "samples" "$errs"
+
 # --- output
 if full=$(full_device); then
 	"$cresset" report $folded/simple.txt >"$full" 2>"$tmp/err"

@@ -100,6 +100,16 @@ static void say_code(const char *path, const struct profile *p)
 			 path, n, n == 1 ? "frame" : "frames");
 }
 
+/* A recording has been counted when it was made. */
+static bool count_too_large(struct profile *p)
+{
+	uint64_t n = profile_too_large(p), *counted = &p->meta.loss[LOSS_INPUT_TOO_LARGE];
+	bool is_more = n > *counted;
+	if (is_more)
+		*counted = n;
+	return is_more;
+}
+
 int load_file(const char *path, const struct format *as, struct profile *p, struct err *err)
 {
 	struct local_code code = { 0 };
@@ -128,8 +138,10 @@ int load_file(const char *path, const struct format *as, struct profile *p, stru
 		say_code(path, p);
 		name_frames(path, p);
 	}
-	if (rc == 0)
+	if (rc == 0) {
 		profile_unify_units(p);
+		count_too_large(p);
+	}
 	local_stacks_done(&stacks);
 	local_offsets_done(&offsets);
 	local_code_done(&code);
@@ -160,23 +172,26 @@ static void say_skipped(const char *name, const struct profile *p)
 	buf_done(&time);
 }
 
+static void say_loss(const char *name, const struct profile *p, enum loss reason)
+{
+	const struct loss_info *info = &loss_reasons[reason];
+	struct buf time = { 0 };
+	loss_time_text(&time, &p->meta, reason);
+	log_warn("%s: %s: %" PRIu64 "%s%s%s", name, info->text, p->meta.loss[reason],
+		 buf_cstr(&time), *info->remedy ? "; " : "", info->remedy);
+	buf_done(&time);
+}
+
 void load_say_losses(const char *name, const struct profile *p)
 {
-	struct buf time = { 0 };
 	for (int i = 0; i < LOSS_REASONS; i++) {
 		if (!p->meta.loss[i] || !loss_reasons[i].is_input)
 			continue;
-		if (i == LOSS_INPUT_SKIPPED) {
+		if (i == LOSS_INPUT_SKIPPED)
 			say_skipped(name, p);
-			continue;
-		}
-		buf_clear(&time);
-		loss_time_text(&time, &p->meta, i);
-		log_warn("%s: %s: %" PRIu64 "%s%s%s", name, loss_reasons[i].text, p->meta.loss[i],
-			 buf_cstr(&time), *loss_reasons[i].remedy ? "; " : "",
-			 loss_reasons[i].remedy);
+		else
+			say_loss(name, p, i);
 	}
-	buf_done(&time);
 }
 
 void load_prune(const char *name, struct profile *p)
@@ -237,6 +252,7 @@ int load_sides(const struct cmd_line *line, const struct load_opts *opts, const 
 int load_profiles(const struct cmd_line *line, const struct load_opts *opts, struct profile **out)
 {
 	struct profile *all = NULL, *one;
+	bool are_apart = true;
 	if (stdin_twice(&line->args))
 		return stdin_error(line);
 	for (size_t i = 0; i < line->args.n; i++) {
@@ -245,12 +261,18 @@ int load_profiles(const struct cmd_line *line, const struct load_opts *opts, str
 			profile_free(all);
 			return status;
 		}
+		are_apart &= !profile_has_counts_and_times(one);
 		if (!all) {
 			all = one;
 			continue;
 		}
 		profile_merge_file(all, one);
 		profile_free(one);
+	}
+	if (all && line->args.n > 1) {
+		profile_unify_names(all, are_apart);
+		if (count_too_large(all))
+			say_loss("all files", all, LOSS_INPUT_TOO_LARGE);
 	}
 	*out = all;
 	return CMD_OK;

@@ -18,7 +18,7 @@
 
 enum {
 	BPFTRACE_MAX_MAPS = 1 << 12, /* later ones are skipped */
-	BPFTRACE_MAX_KEY = 16 << 20, /* limit: bytes of a key of a map of bpftrace */
+	BPFTRACE_MAX_KEY = 16 << 20, /* limit: bytes of a key of a map */
 	BPFTRACE_MAX_STACKS = 4,     /* of a key */
 };
 

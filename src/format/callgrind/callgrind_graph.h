@@ -21,11 +21,12 @@
 #include <stdint.h>
 
 enum {
-	CALLGRIND_MAX_FUNCTIONS = 1 << 22, /* also of names, and of code */
-	CALLGRIND_MAX_CALLS = 1 << 23,
-	CALLGRIND_MAX_TYPES = 64,
-	CALLGRIND_MAX_COSTS = 1 << 26,      /* (code + calls) * types; 8 bytes each */
-	CALLGRIND_MAX_NAME_BYTES = 1 << 28, /* all names together */
+	/* limit: functions, names, or pieces of inlined code */
+	CALLGRIND_MAX_FUNCTIONS = 1 << 22,
+	CALLGRIND_MAX_CALLS = 1 << 23,      /* limit: calls */
+	CALLGRIND_MAX_TYPES = 64,           /* limit: events */
+	CALLGRIND_MAX_COSTS = 1 << 26,      /* limit: costs: (functions + calls) × events */
+	CALLGRIND_MAX_NAME_BYTES = 1 << 28, /* limit: all names */
 	CALLGRIND_NO_THREAD = UINT32_MAX,
 };
 
@@ -162,6 +163,7 @@ enum {
 	CALLGRIND_SHARE = 1 << 13,
 	CALLGRIND_MAX_DEPTH = 512,
 	/* Costs examined and frames emitted, all types together: seconds. */
+	/* limit: steps to divide a cost; the rest goes to one stack */
 	CALLGRIND_MAX_STEPS = 1 << 26,
 };
 

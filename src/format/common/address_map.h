@@ -11,7 +11,7 @@
 
 struct sink;
 
-/* limit: mappings of a process in a file that another tool wrote; later ones are dropped */
+/* limit: mappings of a process in another tool's file; later ones are dropped */
 enum { ADDRESS_MAP_MAX = 1 << 20 };
 
 struct address_range {

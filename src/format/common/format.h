@@ -114,7 +114,7 @@ struct format_here {
 
 /* Limits the strings, frames, stacks and labels of a profile read from a file; beyond it reading
  * fails with -EFBIG. Each reader limits the samples itself. */
-/* limit: strings, frames, stacks and labels of a profile read from any file */
+/* limit: strings, frames, stacks and labels of a profile read */
 #define FORMAT_MAX_KEPT_BYTES (4ull << 30)
 
 struct format {

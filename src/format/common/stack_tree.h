@@ -19,6 +19,7 @@ enum {
 	STACK_TREE_ROOT = UINT32_MAX,     /* as parent: none */
 	STACK_TREE_NO_FRAME = UINT32_MAX, /* as frame: only rows below it have one */
 	STACK_TREE_NONE = UINT32_MAX,     /* as stack: cannot be created */
+	/* limit: frames of all stacks of a V8 profile, a Firefox thread; others are skipped */
 	STACK_TREE_MAX_STEPS = 1 << 26,
 };
 

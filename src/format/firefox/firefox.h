@@ -40,9 +40,9 @@ struct sink;
 enum {
 	FIREFOX_VERSION = 56,        /* the first with one stringArray; newer readers upgrade it */
 	FIREFOX_GECKO_VERSION = 29,  /* value of meta.version next to it */
-	FIREFOX_MAX_CELLS = 1 << 28, /* of all tables read; the rest is skipped and counted */
-	FIREFOX_MAX_THREADS = 1 << 18,
-	FIREFOX_MAX_PROCESSES = 1 << 12, /* nested profiles */
+	FIREFOX_MAX_CELLS = 1 << 28, /* limit: cells of all tables; others are skipped */
+	FIREFOX_MAX_THREADS = 1 << 18,   /* limit: threads; others are skipped */
+	FIREFOX_MAX_PROCESSES = 1 << 12, /* limit: nested processes; others are skipped */
 };
 
 extern const struct format format_firefox;

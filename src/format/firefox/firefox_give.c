@@ -121,7 +121,8 @@ struct fx_giving {
 	double cpu_unit_ns; /* … and its unit */
 	double interval_ns; /* 0: not known */
 	enum fx_weight weight;
-	double covered_ns;           /* since the previous sample */
+	double covered_ns;           /* since the previous sample; NAN: not known */
+	double spare_ns;             /* of it, and of the samples before, without CPU time */
 	uint32_t cpu, wall, off_cpu; /* series; frame */
 	bool begun;                  /* threads without samples add no type */
 };
@@ -161,13 +162,38 @@ static void fx_give_value(struct fx_giving *g, double value)
 	f->given++;
 }
 
+/* Cuts CPU time to the time that has passed: a thread uses one CPU. Its clock is read a little
+ * before or after that of the samples, so time that the samples before left may also be used, up to
+ * an interval. */
+static double fx_possible_ns(struct fx_giving *g, double cpu_ns, double passed_ns)
+{
+	double most_ns = fmax(passed_ns, 0) + g->spare_ns;
+	if (isnan(passed_ns))
+		return cpu_ns;
+	if (cpu_ns >= most_ns + 1) {
+		g->f->too_large++;
+		g->f->too_large_ns += cpu_ns - most_ns;
+		cpu_ns = most_ns;
+	}
+	double left_ns = most_ns - cpu_ns;
+	g->spare_ns = left_ns < 0 ? 0 : left_ns < g->interval_ns ? left_ns : g->interval_ns;
+	return cpu_ns;
+}
+
 /* CPU time by threadCPUDelta, and the time that the sample stands for as wall time, of which a
  * thread that was on a CPU for less than half is waiting. */
 static void fx_give_times(struct fx_giving *g, double weight, double delta)
 {
 	struct sink *s = g->f->sink;
-	double whole_ns = g->interval_ns > 0 ? weight * g->interval_ns : g->covered_ns;
+	bool is_first = isnan(g->covered_ns);
+	double whole_ns = g->interval_ns > 0 ? weight * g->interval_ns
+			  : is_first         ? 0
+					     : g->covered_ns;
+	double passed_ns = !is_first ? g->covered_ns : g->interval_ns > 0 ? whole_ns : NAN;
 	double cpu_ns = isnan(delta) ? 0 : delta * g->cpu_unit_ns;
+	cpu_ns = fx_possible_ns(g, cpu_ns, passed_ns);
+	if (is_first) /* the time before has no samples */
+		g->spare_ns = 0;
 	if (cpu_ns > 0) {
 		g->out.series = g->cpu;
 		fx_give_value(g, cpu_ns);
@@ -239,6 +265,9 @@ static void fx_give_samples(struct fx_reader *f, const struct fx_thread *t,
 {
 	const struct fx_tables *k = &t->tables;
 	double start_ms = f->processes.v[t->process]->start_ms - f->processes.v[0]->start_ms;
+	size_t n_times = k->measures[FX_TIME].n > k->measures[FX_TIME_DELTA].n
+				 ? k->measures[FX_TIME].n
+				 : k->measures[FX_TIME_DELTA].n;
 	double ms = 0, before_ms = NAN;
 	struct fx_giving g;
 	fx_giving_init(&g, f, t);
@@ -247,7 +276,7 @@ static void fx_give_samples(struct fx_reader *f, const struct fx_thread *t,
 		ms = fx_measure(k, FX_TIME, i, ms + fx_measure(k, FX_TIME_DELTA, i, 0));
 		double ns = round((ms + start_ms) * FX_NS_PER_MS);
 		double weight = fx_measure(k, FX_WEIGHT, i, 1);
-		g.covered_ns = isnan(before_ms) ? 0 : (ms - before_ms) * FX_NS_PER_MS;
+		g.covered_ns = i < n_times ? (ms - before_ms) * FX_NS_PER_MS : NAN;
 		before_ms = ms;
 		g.out.stack =
 			row < 0 ? f->sink->ops->stack(f->sink, NULL, 0) : fx_stack(stacks, row);
@@ -316,6 +345,11 @@ int fx_give(struct fx_reader *f, const char *name)
 	f->budget.skipped += json_was_cut(f->json);
 	if (f->budget.skipped)
 		f->sink->ops->loss(f->sink, LOSS_INPUT_SKIPPED, f->budget.skipped);
+	if (f->too_large) {
+		f->sink->ops->loss(f->sink, LOSS_INPUT_TOO_LARGE, f->too_large);
+		f->sink->ops->loss_time(f->sink, LOSS_INPUT_TOO_LARGE,
+					value_clamp(round(f->too_large_ns)));
+	}
 	if (f->given == 0)
 		return err_set(f->err, EBADMSG, "%s: no thread of the profile has a sample", name);
 	struct profile_meta *meta = f->sink->ops->meta(f->sink);

@@ -52,6 +52,8 @@ struct fx_reader {
 	VEC(struct fx_process *) processes;
 	struct fx_type type;
 	bool has_cpu_time;      /* a thread has threadCPUDelta */
+	uint64_t too_large;     /* samples with more than the time that had passed … */
+	double too_large_ns;    /* … by this, in all */
 	double most_cpu_per_ms; /* of the threads with a relative unit */
 	uint32_t origin;        /* meta.importedFrom */
 	uint64_t given;

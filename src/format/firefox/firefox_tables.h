@@ -83,7 +83,12 @@ enum fx_table {
  *
  * CPU time of samples. threadCPUDelta of a sample is the time that its thread was on a CPU since
  * the previous one. Samplers take samples of blocked threads, too, so without it they tell where
- * threads were, not where CPU time went. */
+ * threads were, not where CPU time went.
+ *
+ * With it there are two types in ns: cpu, that time, and wall, weight * meta.interval, with
+ * [off-CPU] where the thread was on a CPU for less than half of it. The unit is in
+ * meta.sampleUnits; if unknown, or `variable CPU cycles`, the most that any thread used per ms
+ * counts as a whole CPU. A thread without the column gives wall alone. */
 
 /* Whether any sample has a threadCPUDelta. */
 bool fx_has_cpu_deltas(const struct fx_tables *t);

@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/sink.h"
+#include "profile/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,11 +282,20 @@ static void fx_flush_some(void *ctx)
 	fx_flush(ctx, FX_FLUSH);
 }
 
+/* Slices of traces also have a length, but are not waits. */
+static bool fx_is_wait(struct fx_writer *w, size_t sample)
+{
+	const struct sample_columns *c = &w->p->samples;
+	uint32_t type = w->p->series.series.v[c->series[sample]].type;
+	return sample_length_ns(c, sample) > 0 &&
+	       (state_of_stack(w->p, c->stack[sample]).state || state_of_type_in(w->p, type));
+}
+
 static void fx_write_waits(struct fx_writer *w, const struct fx_row *rows, size_t n)
 {
 	struct fx_markers m = { &w->json, &w->tables, fx_flush_some, w, { 0 } };
 	for (size_t i = 0; i < n; i++)
-		if (sample_length_ns(&w->p->samples, rows[i].sample) > 0)
+		if (fx_is_wait(w, rows[i].sample))
 			vec_push(&m.samples, rows[i].sample);
 	fx_write_markers(&m);
 	vec_done(&m.samples);

@@ -31,9 +31,9 @@
 #include "format/common/format.h"
 
 enum {
-	/* limit: bytes of a gperftools CPU profile, decompressed */
+	/* limit: bytes of a CPU profile, decompressed */
 	GPERF_MAX_BYTES = 1 << 30,
-	/* limit: program counters and named frames of a text of gperftools or Go */
+	/* limit: program counters and named frames of a text, Go's too */
 	GPERF_MAX_FRAMES = 1 << 26,
 };
 

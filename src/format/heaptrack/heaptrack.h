@@ -21,9 +21,9 @@
 
 enum {
 	HEAPTRACK_VERSION = 3, /* the newest */
-	/* limit: strings, places, stacks or allocations of a heaptrack file */
+	/* limit: strings, places, stacks or allocations */
 	HEAPTRACK_MAX_ENTRIES = 1 << 26,
-	/* limit: functions of all stacks of a heaptrack file; beyond, stacks end at their caller */
+	/* limit: functions of all stacks; beyond, stacks end at their caller */
 	HEAPTRACK_MAX_ROWS = 1 << 25,
 	/* Places with many inlined functions must not make a small file large in memory: so many
 	 * functions of stacks, and one for each HEAPTRACK_ROW_BYTES read. */

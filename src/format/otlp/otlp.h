@@ -41,14 +41,14 @@ extern const struct format format_otlp;
 
 /* Exceeding a limit is -EBADMSG: a message may be a bomb. */
 enum {
-	/* limit: an OTLP message, uncompressed */
+	/* limit: a message, uncompressed */
 	OTLP_MAX_BYTES = 1 << 30,
-	/* limit: entries of a table of an OTLP message */
+	/* limit: entries of a table of it */
 	OTLP_MAX_ENTRIES = 1 << 22,
-	/* limit: values of an OTLP message */
+	/* limit: values of it */
 	OTLP_MAX_SAMPLES = 1 << 25,
 	OTLP_MAX_PROFILES = 1 << 20, /* of one message */
-	OTLP_MAX_LABELS = 256,       /* of a sample; the rest is dropped */
+	OTLP_MAX_LABELS = 256,       /* limit: labels of a sample; more are skipped */
 };
 
 enum otlp_layout {

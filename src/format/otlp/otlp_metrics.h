@@ -19,7 +19,7 @@ struct buf;
 struct err;
 struct profile;
 
-enum { OTLP_MAX_POINTS = 1 << 22 }; /* limit: points of an OTLP message of metrics */
+enum { OTLP_MAX_POINTS = 1 << 22 }; /* limit: points of a message of metrics */
 
 enum otlp_metric_kind {
 	OTLP_GAUGE,

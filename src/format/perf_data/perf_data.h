@@ -27,6 +27,7 @@ struct sink;
 
 extern const struct format format_perf_data;
 
+/* limit: a file, compressed or piped */
 #define PERF_DATA_MAX_PACKED (1ull << 30)
 
 bool perf_data_detect(const char *head, size_t len);

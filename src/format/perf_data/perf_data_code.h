@@ -28,7 +28,7 @@
 struct format_here;
 struct pd_info;
 
-/* limit: programs of a perf.data that have perf maps; code of later ones has no names */
+/* limit: programs with perf maps; later ones' code has no names */
 enum { PD_MAX_PROGRAMS = 1 << 22 };
 #define PD_LATER (1u << 31)
 

@@ -1,4 +1,4 @@
-/* format/perf_data/perf_data_event.h: the events of a perf.data file, and the content of their
+/* format/perf_data/perf_data_event.h: the events file, and the content of their
  * samples.
  *
  * The event's sample_type (struct perf_event_attr, perf_event_open(2)) determines the fields of a
@@ -80,6 +80,7 @@ static inline const char *wire_text(struct wire *w, size_t *len)
 
 /* --- events and samples --- */
 
+/* limit PD_MAX_EVENTS: events */
 enum { PD_MAX_EVENTS = 4096, PD_MAX_EVENT_IDS = 1 << 20 };
 
 enum pd_weight {

@@ -24,6 +24,7 @@
  * are queued. A record older than one already passed on is late: it is passed on next, and
  * counted. */
 
+/* limit: records waiting to be sorted by time; later ones are counted as late */
 enum { PD_MAX_QUEUED_BYTES = 256 << 20 };
 
 struct pd_waiting {

@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 enum {
-	PD_MAX_MAPS = 16384,        /* executable mappings of one process */
-	PD_MAX_ALL_MAPS = 16 << 20, /* in total, 32 bytes each */
-	/* limit: mappings copied after forks or moved by new ones, besides 1024 for each new one */
+	PD_MAX_MAPS = 16384, /* limit: executable mappings of a process; others are skipped */
+	PD_MAX_ALL_MAPS = 16 << 20, /* limit: executable mappings of all; others are skipped */
+	/* limit: mappings copied by forks or moved, besides 1024 for each new one */
 	PD_MAX_MOVED = 1 << 29,
 	PD_MOVED_EACH = 1024,
 	PD_ENDED = 256,
-	PD_MAX_THREADS = 4 << 20, /* Linux has no more pids */
+	PD_MAX_THREADS = 4 << 20, /* limit: threads; others are skipped */
 };
 
 struct pd_map {

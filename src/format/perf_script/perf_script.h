@@ -55,9 +55,9 @@ int perf_script_write(struct profile *p, const struct format_write_opts *opts, s
 		      struct err *err);
 
 enum {
-	/* limit: samples of perf script text that keep their time */
+	/* limit: samples with time and CPU; of more all lose both */
 	PERF_SCRIPT_MAX_TIMED = 1 << 19,
-	/* limit: samples of perf script text that differ in stack or thread; more are -EFBIG */
+	/* limit: samples that differ in stack, pid, tid or event; more are -EFBIG */
 	PERF_SCRIPT_MAX_ROWS = 1 << 26,
 	PERF_SCRIPT_MAX_FRAMES = STACK_MAX_DEPTH + 1, /* of one sample; the sink adds a marker */
 	PERF_SCRIPT_CACHED_LINE = 4096, /* bytes; longer frame lines are parsed each time */

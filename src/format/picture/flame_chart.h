@@ -30,8 +30,8 @@ struct profile;
 
 enum {
 	/* Default number: those with the greatest sums; other threads are only counted. */
-	CHART_MAX_LANES = 64, /* limit: threads with a lane in a flame chart */
-	/* limit: frames of a stack in a flame chart, from its root; deeper ones are counted */
+	CHART_MAX_LANES = 64, /* limit: threads in a flame chart */
+	/* limit: frames of a stack in it, from the root; deeper ones are counted */
 	CHART_MAX_DEPTH = 200
 };
 
@@ -99,7 +99,7 @@ bool chart_lane_boxes(const struct flame_chart *c, const struct chart_lane *lane
  * The flame chart of one thread as a tree whose nodes have a start, written by
  * format/common/tree_bin.h. */
 
-enum { CHART_BIN_MAX_BOXES = 200000 }; /* limit: frames of one thread's flame chart as bytes */
+enum { CHART_BIN_MAX_BOXES = 200000 }; /* limit: frames of one thread's chart as bytes */
 
 struct chart_bin_opts {
 	const struct tree_opts *tree;

@@ -44,7 +44,7 @@ int chart_svg_write(struct profile *p, const struct format_write_opts *opts, str
 struct heatmap;
 
 /* Limited by the number of rectangles that browsers handle. */
-enum { HEATMAP_SVG_COLUMNS = 400 }; /* limit: columns of a heatmap as a graph */
+enum { HEATMAP_SVG_COLUMNS = 400 }; /* limit: columns of a heatmap graph */
 
 int heatmap_svg_write(const struct profile *p, const struct heatmap *h, struct out *out,
 		      struct err *err);

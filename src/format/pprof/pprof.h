@@ -54,11 +54,11 @@ int pprof_write_diff(struct profile *newer, struct profile *older, struct out *o
 /* Exceeding a limit is -EBADMSG: a file may be a bomb. The largest real files have some 10^5 of
  * each. */
 enum {
-	/* limit: a pprof file, uncompressed */
+	/* limit: a file, uncompressed */
 	PPROF_MAX_BYTES = 1 << 30,
-	PPROF_MAX_ENTRIES = 1 << 22, /* strings, functions, locations or mappings */
-	PPROF_MAX_SAMPLES = 1 << 25, /* nonzero values */
-	PPROF_MAX_COLUMNS = 64,
+	PPROF_MAX_ENTRIES = 1 << 22,  /* limit: entries of a table of it */
+	PPROF_MAX_SAMPLES = 1 << 25,  /* limit: nonzero values of it */
+	PPROF_MAX_COLUMNS = 64,       /* limit: columns of it */
 	PPROF_MAX_COMMENTS = 1 << 16, /* more are dropped */
 };
 

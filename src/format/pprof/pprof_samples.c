@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { PPROF_MAX_LABELS = 256 }; /* of one sample; more are skipped */
+enum { PPROF_MAX_LABELS = 256 }; /* limit: labels of a sample; more are skipped */
 
 /* Labels repeat from sample to sample, byte by byte; so do lists of locations if labels or times
  * distinguish the samples. Their results are cached by content. Newer entries replace older

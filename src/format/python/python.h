@@ -40,13 +40,13 @@
 #include "format/common/format.h"
 
 enum {
-	/* limit: bytes of a file of profiling.sampling --binary */
+	/* limit: bytes of a file of profiling.sampling --binary, of austin -b */
 	PYTHON_MAX_BYTES = 1 << 30,
-	/* limit: threads, and frames of their last stacks, of such a file */
+	/* limit: its threads, and frames of their last stacks */
 	PYTHON_MAX_THREADS = 1 << 16,
 	PYTHON_MAX_KEPT_FRAMES = 1 << 24,
 };
-/* limit: frames of all stacks of a file of profiling.sampling --binary; later ones are left out */
+/* limit: frames of all its stacks; later ones are left out */
 #define PYTHON_MAX_STEPS (1ull << 34)
 
 #define PYTHON_NATIVE "<native>"

@@ -130,20 +130,76 @@ static bool is_object_line(const char *s, size_t len)
 	return starts(s, len, "{\"") && n < len && n > 2 && s[n - 1] == ' ' && s[n - 2] == '}';
 }
 
+static size_t digits(const char *s, size_t len)
+{
+	size_t n = 0;
+	while (n < len && s[n] >= '0' && s[n] <= '9')
+		n++;
+	return n;
+}
+
+/* "[   12.345678] " of the kernel: seconds of any number of digits, padded or not. */
+static bool begins_with_boot_time(const char *s, size_t len)
+{
+	enum { FRACTION_MIN = 3, FRACTION_MAX = 9 };
+	size_t at = 1;
+	if (!len || *s != '[')
+		return false;
+	while (at < len && s[at] == ' ')
+		at++;
+	size_t seconds = digits(s + at, len - at);
+	at += seconds;
+	if (!seconds || at == len || s[at++] != '.')
+		return false;
+	size_t fraction = digits(s + at, len - at);
+	at += fraction;
+	return fraction >= FRACTION_MIN && fraction <= FRACTION_MAX &&
+	       starts(s + at, len - at, "] ");
+}
+
+static size_t word_len(const char *s, size_t len)
+{
+	size_t n = 0;
+	while (n < len && s[n] != ' ' && s[n] != ';')
+		n++;
+	return n;
+}
+
+/* "Nov 12 host program[12]: ", without a time of day. */
+static bool begins_with_date(const char *s, size_t len)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	enum { MONTH = 3, DATE = sizeof "Nov 12 " - 1 };
+	bool is_month = false;
+	for (size_t i = 0; len > DATE && i < sizeof months - 1; i += MONTH)
+		is_month |= memcmp(s, months + i, MONTH) == 0;
+	if (!is_month || !is_like(s + MONTH, len - MONTH, " _9 "))
+		return false;
+	size_t host = word_len(s + DATE, len - DATE), at = DATE + host + 1;
+	if (!host || at >= len || s[at - 1] != ' ')
+		return false;
+	size_t program = word_len(s + at, len - at);
+	return program > 1 && s[at + program - 1] == ':' && at + program < len &&
+	       s[at + program] == ' ';
+}
+
 static bool is_log_line(const char *s, size_t len)
 {
 	static const char *const times[] = {
-		"9999-99-99 99:99", "9999-99-99T99:99", "9999/99/99 99:99",
-		"[9999-99-99",      "[9999/99/99",      "99:99:99",
-		"[99:99:99",        "Aaa _9 99:99:99",  "A9999 99:99:99",
-		"[99/Aaa/9999",     "9999999999.9",     "9999999999 ",
-		"9999999999999 ",   "[_____.999999]",   "time=",
+		"9999-99-99 99:99", "9999-99-99T99:99",
+		"9999/99/99 99:99", "[9999-99-99",
+		"[9999/99/99",      "99:99:99",
+		"[99:99:99",        "Aaa _9 99:99:99",
+		"A9999 99:99:99",   "[99/Aaa/9999",
+		"9999999999.9",     "9999999999 ",
+		"9999999999999 ",   "time=",
 	};
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
 		if (is_like(s, len, times[i]))
 			return true;
 	static const char access[] = " - - [";
-	return begins_with_level(s, len) || has_keys(s, len) || is_object_line(s, len) ||
+	return begins_with_boot_time(s, len) || begins_with_date(s, len) ||
+	       begins_with_level(s, len) || has_keys(s, len) || is_object_line(s, len) ||
 	       memmem(s, len, access, strlen(access));
 }
 

@@ -21,7 +21,8 @@
  *
  * Writing: one type, as "sampled" profiles. If all samples have a thread and times are known, there
  * is one profile per thread, largest first, in chronological order; else one profile with each
- * stack once. Samples with a known period are written as the time they stand for. */
+ * stack once. Times, and samples with a known period, are in nanoseconds, memory in bytes, anything
+ * else in "none". A frame has its lowest known line, or its binary as file. */
 #ifndef CRESSET_FORMAT_SPEEDSCOPE_SPEEDSCOPE_H
 #define CRESSET_FORMAT_SPEEDSCOPE_SPEEDSCOPE_H
 
@@ -34,14 +35,14 @@ struct profile;
 struct sink;
 
 enum {
-	/* limit: distinct prefixes of stacks; stacks beyond are skipped */
+	/* limit: distinct prefixes of stacks; others are skipped */
 	SPEEDSCOPE_MAX_CALLS = 1 << 24,
 	/* limit: frames of a sampled stack; longer ones are skipped */
 	SPEEDSCOPE_MAX_FRAMES = 1 << 20,
-	/* limit: samples of a sampled profile; further ones are skipped */
+	/* limit: samples of a sampled profile; others are skipped */
 	SPEEDSCOPE_MAX_SAMPLES = 1 << 27,
-	SPEEDSCOPE_MAX_TIMED = 1 << 24, /* limit: intervals of a file that keep their time */
-	/* limit: frames open at one time in events; deeper ones are one frame */
+	SPEEDSCOPE_MAX_TIMED = 1 << 24, /* limit: intervals; others are summed */
+	/* limit: open frames; deeper ones are [truncated: too deep] */
 	SPEEDSCOPE_MAX_OPEN = 2048,
 };
 

@@ -29,11 +29,11 @@
 #include "format/perf_data/perf_data_space.h"
 
 enum {
-	/* limit: bytes of a capture of sysprof, decompressed */
+	/* limit: bytes of a capture, decompressed */
 	SYSPROF_MAX_BYTES = 1 << 30,
-	/* limit: bytes of the symbols inside of a capture of sysprof, decompressed */
+	/* limit: bytes of its symbols, decompressed */
 	SYSPROF_MAX_SYMBOLS = 256 << 20,
-	/* limit: names of generated code in a capture of sysprof; later ones are skipped */
+	/* limit: its names of generated code; later ones are skipped */
 	SYSPROF_MAX_JITS = 1 << 22,
 };
 

@@ -5,7 +5,7 @@
 #include "profile/sum.h"
 
 enum {
-	/* limit: asynchronous events of a trace; further ones are counted without their time */
+	/* limit: asynchronous events of a trace; more are counted without time */
 	ASYNC_MAX_BEGINS = 1 << 24,
 };
 

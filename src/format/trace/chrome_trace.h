@@ -5,8 +5,8 @@
  * Read:
  *
  *     B E X          slices of a thread (pid, tid); see format/trace/trace_event.h. Type trace,
- *                    time/nanoseconds: the self time of a slice, at its start. ts and dur are in
- *                    microseconds; a missing dur is replaced by tdur, else 0
+ *                    time/nanoseconds: a sample for each time that a slice is the innermost
+ *                    one. ts and dur are in microseconds; a missing dur is replaced by tdur, else 0
  *                    X events with args.count and args["avg ms"] named "Total …" sum up others
  *                    (clang -ftime-trace) and are left out
  *     M              process_name and thread_name: labels process and comm
@@ -36,12 +36,12 @@ struct profile;
 struct sink;
 
 enum {
-	TRACE_MAX_EVENTS = 1 << 26, /* of slices; the rest is skipped and counted */
-	TRACE_MAX_TRACKS = 1 << 20, /* threads; same */
+	TRACE_MAX_EVENTS = 1 << 26, /* limit: slice events; others are skipped */
+	TRACE_MAX_TRACKS = 1 << 20, /* limit: threads of it; others are skipped */
 	TRACE_MAX_PROFILES = 1 << 12,
-	/* limit: threads with a track in a written trace, those with the greatest sums */
+	/* limit: threads in a written trace, those with the greatest sums */
 	TRACE_MAX_LANES = 1 << 14,
-	TRACE_LANE_BOXES = 1 << 20, /* limit: boxes in the track of a thread in a written trace */
+	TRACE_LANE_BOXES = 1 << 20, /* limit: boxes of a thread in it */
 };
 
 extern const struct format format_chrome_trace;

@@ -22,7 +22,7 @@
 
 /* --- counters as tracks: C events, one process for each object measured ---------- */
 
-enum { TRACE_COUNTERS_PID = 20000000 }; /* of the first one: larger than any pid */
+enum { TRACE_COUNTERS_PID = 20000000 }; /* of "GPU 0 by its driver": larger than any pid */
 
 static int put_counter(const struct format_counter *c, uint32_t pid, int64_t start_wall_ns,
 		       struct trace_put *put, struct err *err)

@@ -116,39 +116,39 @@ static uint64_t slices_pair(struct slices *s)
 /* --- nesting ---------------------------------------------------------------------------------- */
 
 struct open_slice {
-	int64_t begin_ns, end_ns; /* INT64_MAX: until the end of the thread */
-	int64_t children_ns;
-	uint32_t frame;
+	int64_t end_ns; /* INT64_MAX: until the end of the thread */
 };
 struct slicer {
 	struct sink *sink;
 	struct sample sample;
 	VEC(struct open_slice) open;
 	VEC(uint32_t) frames; /* of the open slices */
+	int64_t given_ns;     /* time up to there has been given */
 	int64_t latest_ns;    /* the latest end of any slice */
 	uint64_t given;
 	struct slices_left *left;
 };
 
-/* Ends the innermost slice. */
-static void slicer_pop(struct slicer *z, int64_t end_ns)
+/* Gives the time since the last change of the stack, which was spent in the innermost slice. */
+static void slicer_give(struct slicer *z, int64_t until_ns)
 {
-	const struct open_slice s = z->open.v[--z->open.n];
-	int64_t total_ns = sum_sub(end_ns, s.begin_ns);
-	int64_t self_ns = sum_sub(total_ns, s.children_ns);
-	z->latest_ns = end_ns > z->latest_ns ? end_ns : z->latest_ns;
-	if (z->open.n) {
-		struct open_slice *parent = &z->open.v[z->open.n - 1];
-		parent->children_ns = sum_add(parent->children_ns, total_ns);
-	}
-	if (self_ns > 0) {
+	if (z->open.n && until_ns > z->given_ns) {
 		uint32_t depth = z->frames.n < SLICES_MAX_DEPTH ? z->frames.n : SLICES_MAX_DEPTH;
 		z->sample.stack = z->sink->ops->stack(z->sink, z->frames.v, depth);
-		z->sample.time_ns = s.begin_ns;
-		z->sample.value = self_ns;
+		z->sample.time_ns = z->given_ns;
+		z->sample.value = z->sample.length_ns = sum_sub(until_ns, z->given_ns);
 		z->sink->ops->sample(z->sink, &z->sample);
 		z->given++;
 	}
+	z->given_ns = until_ns;
+}
+
+/* Ends the innermost slice. */
+static void slicer_pop(struct slicer *z, int64_t end_ns)
+{
+	slicer_give(z, end_ns);
+	z->latest_ns = end_ns > z->latest_ns ? end_ns : z->latest_ns;
+	z->open.n--;
 	z->frames.n--;
 }
 
@@ -192,7 +192,8 @@ static void slicer_begin(struct slicer *z, const struct slice_event *e)
 		z->left->skipped++;
 	}
 	end_ns = end_ns < most_ns ? end_ns : most_ns;
-	vec_push(&z->open, (struct open_slice){ e->ts_ns, end_ns, 0, e->frame });
+	slicer_give(z, e->ts_ns);
+	vec_push(&z->open, (struct open_slice){ end_ns });
 	vec_push(&z->frames, e->frame);
 }
 

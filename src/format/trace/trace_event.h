@@ -99,7 +99,7 @@ struct slices_left {
 
 enum {
 	SLICES_MATCH = 64,
-	SLICES_MAX_DEPTH = 2048, /* deeper slices give their time to the one at this depth */
+	SLICES_MAX_DEPTH = 2048, /* limit: depth of slices; deeper ones add their time to it */
 	SLICES_EVENT_BYTES = 24,
 	SLICES_NO_NAME = UINT32_MAX,
 };
@@ -123,8 +123,9 @@ struct slices { /* zeroed = empty */
 void slices_add(struct slices *s, int64_t ts_ns, int64_t dur_ns, uint32_t frame,
 		bool is_annotation);
 
-/* Gives one sample per slice with self time: its stack, start and self time; `like` supplies the
- * other fields. Returns the number of samples; adds to *left. s is empty afterwards. */
+/* Gives a sample for each time between changes of the stack, with its start and length; `like`
+ * supplies the other fields. Returns the number of samples; adds to *left. s is empty
+ * afterwards. */
 uint64_t slices_give(struct slices *s, struct sink *sink, const struct sample *like,
 		     struct slices_left *left);
 void slices_done(struct slices *s);

@@ -8,6 +8,11 @@
  *     launch   the time at which a CPU thread launched a slice: a sample of gpu-queue of the same
  *              thread and labels that ends when the slice starts
  *
+ * A device is a process of the trace, "GPU 0" or "GPU 0 of db7", from TRACE_GPU_PID on, one for
+ * each process that uses it; a lane is a thread of it. Work with an exact stack has a flow arrow
+ * from its launch: from the CPU thread's box at that moment, else from a box of 1 us named after
+ * the launching function, with args.stack. Other work has args.estimated_from.
+ *
  * If a lane has more than TRACE_LANE_BOXES slices, the shortest are merged with their neighbours
  * and have no arrow. Times are relative to the start of the profile. */
 #ifndef CRESSET_FORMAT_TRACE_TRACE_GPU_H
@@ -55,7 +60,7 @@ int trace_put_flush(struct trace_put *put, size_t keep, struct err *err);
 struct tree_opts;
 
 enum {
-	TRACE_GPU_OVERLAPS = 8,   /* limit: tracks for works of a GPU stream that run at one time */
+	TRACE_GPU_OVERLAPS = 8,   /* limit: tracks for simultaneous work of a GPU stream */
 	TRACE_GPU_PID = 10000000, /* of the first device: larger than any pid */
 	TRACE_GPU_LAUNCH_NS =
 		1000, /* length of a launch's box, if nothing else of its thread is there */

@@ -32,8 +32,8 @@ struct json_value;
 struct sink;
 
 enum {
-	V8_MAX_NODES = 1 << 23, /* also edges; of one profile */
-	V8_MAX_SAMPLES = 1 << 25,
+	V8_MAX_NODES = 1 << 23, /* limit: nodes, and edges, of a CPU profile; others are skipped */
+	V8_MAX_SAMPLES = 1 << 25, /* limit: samples of it; others are skipped */
 };
 
 struct v8_node {

@@ -219,7 +219,7 @@ static void join_classes(struct classes *c, uint32_t a, uint32_t b)
 			c->v.v[i].set = to;
 }
 
-/* limit: pairs of files compared for the functions of one name; beyond it they stay apart */
+/* limit: pairs of files compared for functions of one name; others stay apart */
 enum { MATCH_MAX_PAIRS = 4096 };
 
 /* Joins the most alike files of both sides. */

@@ -9,8 +9,8 @@ struct format_write_opts;
 struct profile;
 
 enum {
-	GPU_BESIDE_STEPS = 2000, /* limit: steps of each GPU metric in a report */
-	GPU_BESIDE_ROWS = 100,   /* limit: rows of each table of idle times in a report */
+	GPU_BESIDE_STEPS = 2000, /* limit: steps of a GPU metric in a report */
+	GPU_BESIDE_ROWS = 100,   /* limit: rows of its tables of idle times */
 };
 
 /* For format_write_opts.next to. Appends nothing if the profile has no GPU data, otherwise one

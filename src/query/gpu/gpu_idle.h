@@ -49,7 +49,7 @@ struct table_opts;
 	INT64_C(10000000000) /* the time between readings further apart is unknown */
 enum {
 	GPU_IDLE_TYPE_NONE = UINT32_MAX, /* of owners' samples: none are used */
-	GPU_IDLE_LONGEST = 50,           /* limit: gaps of a GPU that are shown one by one */
+	GPU_IDLE_LONGEST = 50,           /* limit: gaps of a GPU shown one by one */
 };
 
 enum gpu_idle_source { GPU_IDLE_RECORDS, GPU_IDLE_READINGS };

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 enum {
-	LANES_MAX_PX = 8192, /* limit: width of lanes in pixels */
+	LANES_MAX_PX = 8192, /* limit: lanes' width in pixels */
 	LANES_MOMENT_MAX = 48,
-	LANES_MAX = 500,          /* limit: lanes that are distinguished; the rest is one */
-	LANES_MAX_ROWS = 1 << 19, /* limit: samples of lanes that are examined one by one */
-	/* limit: sums of all lanes before some are chosen; of more, rows are read twice */
+	LANES_MAX = 500,          /* limit: lanes; the rest is one */
+	LANES_MAX_ROWS = 1 << 19, /* limit: their samples examined one by one */
+	/* limit: sums of all lanes; of more, rows are read twice */
 	LANES_MAX_SUMS = 1 << 21,
 	LANES_MAX_KEYS = QUERY_MAX_GROUPS,
 	LANES_MAX_TYPES = 3,

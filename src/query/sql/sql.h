@@ -50,7 +50,7 @@ int sql_run(struct sql *sql, const char *text, const struct sql_answer *answer, 
 enum {
 	/* limit: bytes of a SQL statement */
 	SQL_MAX_TEXT = 64 * 1024,
-	/* limit: bytes of one SQL value */
+	/* limit: bytes of a value */
 	SQL_MAX_VALUE = 1000000,
 	SQL_MAX_COLUMNS = 200,  /* of a response */
 	SQL_MAX_DEPTH = 100,    /* of an expression */
@@ -58,7 +58,7 @@ enum {
 	SQL_MAX_OPS = 250000,   /* instructions of a compiled statement */
 	SQL_MAX_ARGUMENTS = 16, /* of a function */
 	SQL_MAX_PATTERN = 128,  /* bytes of a pattern for LIKE or GLOB */
-	/* limit: words of a statement, each use of a WITH written out */
+	/* limit: its words, with each use of a WITH written out */
 	SQL_MAX_EXPANSION = 2 << 20
 };
 

@@ -39,7 +39,7 @@ static const char schema[] = "CREATE TABLE x(time INTEGER, length INTEGER, type 
 
 /* Rows held by all scans of a statement: 56 MiB. A new scan gets half of the rest, but at least
  * HELD_LEAST. */
-/* limit HELD_ROWS: samples that a SQL statement holds at one time */
+/* limit HELD_ROWS: samples a SQL statement holds at a time */
 enum { HELD_ROWS = 1 << 20, HELD_LEAST = 4096, LOOK_EVERY = 4096 };
 
 struct held {

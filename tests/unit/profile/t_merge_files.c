@@ -103,6 +103,24 @@ START_TEST(a_stripped_copy_has_the_names_of_the_other)
 }
 END_TEST
 
+/* … unless there are two files that it may be a copy of, at another path. */
+START_TEST(a_stripped_copy_of_one_of_two_has_no_names)
+{
+	struct profile *p = FILE_OF("one", 1, NULL, { 1, "read" });
+	join(p, FILE_OF("two", 1, NULL, { 1, "write" }));
+	join(p, FILE_OF("three", 1, NULL, { 1, NULL }));
+	const char *three = "one*:read two:write three:three+0x1 ";
+	ck_assert_str_eq(said(p), three);
+	ck_assert_uint_eq(p->meta.loss[LOSS_BUILD_ID_SHARED], 2);
+	join(p, FILE_OF("one", 1, NULL, { 1, NULL }));
+	join(p, FILE_OF("two", 1, NULL, { 1, NULL }));
+	join(p, FILE_OF("three", 1, NULL, { 1, NULL }));
+	ck_assert_str_eq(said(p), three);
+	ck_assert_uint_eq(p->meta.loss[LOSS_BUILD_ID_SHARED], 2);
+	profile_free(p);
+}
+END_TEST
+
 /* Exported names can be aliases of those in the full table. */
 START_TEST(only_aliases_of_a_stripped_library_stay_apart)
 {
@@ -140,5 +158,5 @@ END_TEST
 
 UNIT_MAIN("merge_files", names_of_two_files_with_one_build_id_stay, each_file_is_found_again,
 	  merged_files_are_merged_again, a_stripped_copy_has_the_names_of_the_other,
-	  only_aliases_of_a_stripped_library_stay_apart, only_aliases_of_a_library_stay_apart,
-	  two_files_at_one_path_stay_apart)
+	  a_stripped_copy_of_one_of_two_has_no_names, only_aliases_of_a_stripped_library_stay_apart,
+	  only_aliases_of_a_library_stay_apart, two_files_at_one_path_stay_apart)

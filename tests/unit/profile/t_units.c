@@ -135,4 +135,81 @@ START_TEST(catalogs_retain_their_series)
 }
 END_TEST
 
-UNIT_MAIN("units", names_of_units, types_of_one_quantity_are_one, catalogs_retain_their_series)
+/* As of two files: one with samples of 10 ms of CPU time, one with CPU time. */
+START_TEST(counts_of_samples_become_the_time_of_another_file)
+{
+	struct profile *p = profile_new();
+	uint32_t count = series_of(p, "samples", "count", 10000000, "nanoseconds");
+	uint32_t ns = series_of(p, "cpu", "nanoseconds", 0, "");
+	add(p, count, 7);
+	add(p, ns, 5);
+	p->meta.default_type = 1;
+	ck_assert(profile_has_counts_and_times(p));
+	profile_unify_names(p, true);
+	ck_assert(!profile_has_counts_and_times(p));
+	ck_assert_uint_eq(p->series.types.n, 1);
+	ck_assert_uint_eq(p->series.series.n, 1);
+	ck_assert_uint_eq(p->meta.default_type, 0);
+	ck_assert_str_eq(profile_str(p, p->series.types.v[0].unit), "nanoseconds");
+	ck_assert_int_eq(p->samples.value[0], 70000000);
+	ck_assert_int_eq(p->samples.value[1], 5);
+	ck_assert_int_eq(profile_total(p, 0), 70000005);
+	profile_free(p);
+}
+END_TEST
+
+static const char *type_names(const struct profile *p)
+{
+	static char text[256];
+	size_t len = 0;
+	for (size_t i = 0; i < p->series.types.n; i++) {
+		const struct type *t = &p->series.types.v[i];
+		len += snprintf(text + len, sizeof text - len, "%s:%s:%s ", profile_str(p, t->name),
+				profile_str(p, t->sample_type), profile_str(p, t->unit));
+	}
+	return text;
+}
+
+/* Without a period the time is not known; and both of one file may be of the same samples. */
+START_TEST(counts_without_a_time_have_another_name)
+{
+	struct profile *p = profile_new();
+	add(p, series_of(p, "samples", "count", 0, ""), 7);
+	add(p, series_of(p, "cpu", "nanoseconds", 0, ""), 5);
+	add(p, series_of(p, "cpu", "count", 0, ""), 3);
+	profile_unify_names(p, true);
+	ck_assert_str_eq(type_names(p),
+			 "samples:samples:count cpu:cpu:nanoseconds cpu-count:cpu-count:count ");
+	ck_assert_int_eq(p->samples.value[0], 7);
+	profile_free(p);
+	p = profile_new();
+	add(p, series_of(p, "samples", "count", 10000000, "nanoseconds"), 7);
+	add(p, series_of(p, "cpu", "nanoseconds", 0, ""), 70000000);
+	profile_unify_names(p, false);
+	ck_assert_str_eq(type_names(p), "samples:samples:count cpu:cpu:nanoseconds ");
+	profile_free(p);
+}
+END_TEST
+
+/* Sums are cut at 2^63 - 1, which is counted by sample. */
+START_TEST(values_that_are_too_large_are_counted)
+{
+	struct profile *p = profile_new();
+	uint32_t ns = series_of(p, "cpu", "nanoseconds", 0, "");
+	uint32_t count = series_of(p, "samples", "count", 0, "");
+	add(p, ns, INT64_MAX - 1);
+	add(p, ns, 1);
+	add(p, count, 1);
+	ck_assert_uint_eq(profile_too_large(p), 0);
+	add(p, ns, -1);
+	add(p, ns, 0);
+	add(p, count, INT64_MAX);
+	add(p, count, INT64_MIN);
+	ck_assert_uint_eq(profile_too_large(p), 3);
+	profile_free(p);
+}
+END_TEST
+
+UNIT_MAIN("units", names_of_units, types_of_one_quantity_are_one, catalogs_retain_their_series,
+	  counts_of_samples_become_the_time_of_another_file,
+	  counts_without_a_time_have_another_name, values_that_are_too_large_are_counted)

@@ -474,6 +474,30 @@ START_TEST(cpu_time_is_what_the_threads_used)
 }
 END_TEST
 
+/* A thread cannot use more than the time that has passed; reading the two clocks takes some. */
+START_TEST(cpu_time_is_at_most_the_time_that_has_passed)
+{
+	static const char much[] = IN_UNITS("ns", "\"stack\":[1,2,1,2],\"time\":[0,2,4,6],"
+						  "\"threadCPUDelta\":[9000000,1500000,2300000,"
+						  "50000000]");
+	check_folded(f, much, "cpu", "us", "main;read 4300\nread 3700\n", 0);
+	struct profile *p = read_text(f, much);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_TOO_LARGE], 2);
+	ck_assert_int_eq(p->meta.loss_ns[LOSS_INPUT_TOO_LARGE], 7000000 + 47800000);
+	profile_free(p);
+	static const char late[] =
+		IN_UNITS("ns", "\"stack\":[1,2,1],\"time\":[0,2,4],\"threadCPUDelta\":[0,"
+			       "1990000,2010000]");
+	p = read_text(f, late);
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_TOO_LARGE], 0);
+	profile_free(p);
+	/* No times: an interval has passed. */
+	p = read_text(f, IN_UNITS("ns", "\"stack\":[1],\"threadCPUDelta\":[3000000]"));
+	ck_assert_uint_eq(p->meta.loss[LOSS_INPUT_TOO_LARGE], 1);
+	profile_free(p);
+}
+END_TEST
+
 #define THREAD_OF(name, rest) \
 	"{\"name\":\"" name "\"," TABLES "," STRINGS \
 	",\"samples\":{\"stack\":[1,2,1],\"time\":[0,1,2]" rest "}}"
@@ -583,5 +607,5 @@ UNIT_MAIN("firefox", representable_data_comes_back, visible_data_comes_back, wai
 	  pythons_sampler_takes_wall_time, gecko_frames_say_where_they_are,
 	  tables_may_be_shared_and_in_any_order, weights_are_counts_times_or_bytes,
 	  cpu_time_is_what_the_threads_used, cpu_time_of_several_threads,
-	  dangling_references_are_skipped_and_counted, nothing_to_read_is_an_error,
-	  a_file_may_be_cut_anywhere, detected_by_content)
+	  cpu_time_is_at_most_the_time_that_has_passed, dangling_references_are_skipped_and_counted,
+	  nothing_to_read_is_an_error, a_file_may_be_cut_anywhere, detected_by_content)

@@ -27,6 +27,8 @@ START_TEST(known_files_are_refused_by_name)
 		{ "1764424800.123 a;b 12\n1764424801.5 a;c 3\n", "a log" },
 		{ "1764424800123 a;b 12\n", "a log" },
 		{ "[   12.100345] usb a;b 12\n[info] a;b 12\n[Error] c 1\n", "a log" },
+		{ "[12.345678] text 77\n[1234567.345678] text;a 77\n[ 1.123] a 1\n", "a log" },
+		{ "Nov 12 host prog[12]: text 34\nNov  2 host kernel: a;b 3\n", "a log" },
 		{ "10.0.0.1 - - [28/Nov/2026:12:00:01 +0000] \"GET /;a\" 200 12\n", "a log" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -65,6 +67,9 @@ START_TEST(others_are_not)
 		"error::a;b 3\ninfo: 3\n",
 		"1764424800;a 3\n",
 		"{)",
+		"[12.345678];a 77\n[12] text 7\n[.345] a 7\n[1.12] a 7\n[12.1234567890] a 7\n",
+		"Nov 12;host prog[12]: text 34\nNov 12 host;prog: a 3\nNov 12 host 3\n",
+		"Nov 12 host prog 3\nMai 12 host prog: a 3\nNov 123 a b: 3\nNov 12 a b:\n",
 		"java 12 [001] 2.5: cycles:\n",
 		"goroutine profile: total 3\n",
 	};

@@ -239,11 +239,15 @@ START_TEST(times_are_exact)
 {
 	struct profile *p =
 		read_text(f, "[" X("b", 9007199254.75, 0.25) X("a", 9007199254.5, 2.5) "]");
-	ck_assert_uint_eq(p->samples.n, 2);
+	ck_assert_uint_eq(p->samples.n, 3); /* a, b, and the rest of a */
 	ck_assert_int_eq(profile_total(p, 0), 2500);
 	ck_assert_int_eq(p->meta.start_mono_ns, 9007199254500);
 	ck_assert_int_eq(p->meta.duration_ns, 2500);
-	ck_assert_int_eq(p->samples.time_ns[0], 9007199254750);
+	static const int64_t start_ns[] = { 9007199254500, 9007199254750, 9007199255000 };
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(p->samples.time_ns[i], start_ns[i]);
+		ck_assert_int_eq(p->samples.length_ns[i], p->samples.value[i]);
+	}
 	profile_free(p);
 }
 END_TEST

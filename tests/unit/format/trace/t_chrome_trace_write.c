@@ -52,6 +52,26 @@ START_TEST(times_survive_a_round_trip)
 }
 END_TEST
 
+/* Slices have the same start and length. Before, each was drawn around its start. */
+START_TEST(a_trace_that_was_read_is_written_unchanged)
+{
+	static const char trace[] =
+		"[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"a\",\"ts\":0,\"dur\":1000},"
+		"{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"b\",\"ts\":100,\"dur\":200},"
+		"{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":\"c\",\"ts\":1500,\"dur\":500},"
+		"{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"d\",\"ts\":1500,\"dur\":0.7}]";
+	struct profile *p = read_text(f, trace);
+	char *text = written(f, p, &(struct format_write_opts){ 0 });
+	check_has(text, "\"name\":\"a\",\"cat\":\"native\",\"ts\":0,\"dur\":1000}");
+	check_has(text, "\"name\":\"b\",\"cat\":\"native\",\"ts\":100,\"dur\":200}");
+	check_has(text, "\"name\":\"c\",\"cat\":\"native\",\"ts\":1500,\"dur\":500}");
+	check_has(text, "\"name\":\"d\",\"cat\":\"native\",\"ts\":1500,\"dur\":0.7}");
+	check_folded(f, text, NULL, "ns", "a 800000\na;b 200000\nc 500000\nd 700\n", 0);
+	free(text);
+	profile_free(p);
+}
+END_TEST
+
 START_TEST(nanoseconds_are_preserved)
 {
 	struct profile *p = waits_profile(WAITS_OFF_CPU);
@@ -139,5 +159,6 @@ START_TEST(a_track_has_no_more_boxes_than_fit)
 END_TEST
 
 UNIT_MAIN("chrome_trace_write", a_thread_is_a_track_of_boxes, times_survive_a_round_trip,
-	  nanoseconds_are_preserved, a_part_of_the_time_is_that_part, names_follow_annotate,
-	  a_trace_needs_times, a_track_has_no_more_boxes_than_fit)
+	  a_trace_that_was_read_is_written_unchanged, nanoseconds_are_preserved,
+	  a_part_of_the_time_is_that_part, names_follow_annotate, a_trace_needs_times,
+	  a_track_has_no_more_boxes_than_fit)
