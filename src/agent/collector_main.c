@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-	/* limit: samples that wait for the store process of up: minutes of a busy machine */
+	/* limit: samples waiting for the store process: minutes of a busy machine */
 	OUTBOX_MAX_BYTES = 4 << 20,
 	POLL_MS = 250,
 	SEND_MS = 10,         /* while the other side reads slowly or sends too much */

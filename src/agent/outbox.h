@@ -38,7 +38,7 @@ struct outbox {
 	bool is_behind;                           /* there may be more messages */
 };
 
-enum { OUTBOX_MAX_OLD = 2 }; /* limit: profiles that only waiting samples refer to */
+enum { OUTBOX_MAX_OLD = 2 }; /* limit: profiles only waiting samples refer to */
 /* Limits the rate of messages from the other side, which may have been compromised.
  * tests/live/hostile_store.sh measures the cost. */
 enum { OUTBOX_HEARD = 64, OUTBOX_TURN_NS = 50000000 };

@@ -1,6 +1,7 @@
 /* The supervisor: starts, connects and restarts the two processes. */
 #include "agent/health.h"
 #include "agent/name_guard.h"
+#include "agent/priority.h"
 #include "agent/up.h"
 #include "agent/wire.h"
 #include "base/buf.h"
@@ -61,6 +62,7 @@ struct supervisor {
 	int signals;       /* descriptor */
 	sigset_t before;
 	bool is_over, is_said, wants_reload; /* is_said: readiness was reported */
+	bool has_later;                      /* of the last reload */
 	bool init_awaits;                    /* … but the init system's queue was full */
 	uint64_t silent_ns;                  /* since when the collector is reported as silent */
 	int rc;                              /* of a part that failed to start */
@@ -82,6 +84,13 @@ static int die_with(int life)
 	return poll(&end, 1, 0) ? -EPIPE : 0;
 }
 
+static int later_fd(const struct supervisor *s)
+{
+	const struct up_reload *how = &s->opts->reload;
+
+	return how->later_fd ? how->later_fd(how->ctx) : -1;
+}
+
 /* Ignores signals that the supervisor handles: a terminal or an init system sends them to all
  * processes. */
 static _Noreturn void be(struct supervisor *s, struct part *p, int control, int life)
@@ -94,6 +103,8 @@ static _Noreturn void be(struct supervisor *s, struct part *p, int control, int 
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	prctl(PR_SET_NAME, p->comm, 0, 0, 0);
 	close(s->signals);
+	if (later_fd(s) >= 0)
+		close(later_fd(s));
 	if (p == &s->parts[COLLECTOR] && s->opts->server.socket)
 		close(s->opts->server.socket);
 	for (int i = 0; i < PARTS; i++) {
@@ -424,12 +435,14 @@ static int wait_ms(const struct supervisor *s)
 
 static void wait_for_news(struct supervisor *s, int timeout_ms)
 {
-	struct pollfd fds[PARTS + 1] = { [PARTS] = { .fd = s->signals, .events = POLLIN } };
+	struct pollfd fds[PARTS + 2] = { [PARTS] = { .fd = s->signals, .events = POLLIN },
+					 [PARTS + 1] = { .fd = later_fd(s), .events = POLLIN } };
 
 	for (int i = 0; i < PARTS; i++)
 		fds[i] = (struct pollfd){ .fd = s->parts[i].control, .events = POLLIN };
-	if (poll(fds, PARTS + 1, timeout_ms) <= 0)
+	if (poll(fds, PARTS + 2, timeout_ms) <= 0)
 		return;
+	s->has_later = fds[PARTS + 1].revents != 0;
 	for (int i = 0; i < PARTS; i++)
 		if (fds[i].revents && s->parts[i].control >= 0)
 			hear(s, &s->parts[i]);
@@ -489,6 +502,24 @@ static void end_to_begin_again(struct supervisor *s, struct part *p, uint64_t wi
 }
 
 /* Stops the collector first: the store process takes its last batch. */
+static void restart(struct supervisor *s, unsigned parts)
+{
+	if (parts & UP_COLLECTOR)
+		end_to_begin_again(s, &s->parts[COLLECTOR], COLLECTOR_END_NS);
+	if (parts & UP_KEEPER)
+		end_to_begin_again(s, &s->parts[KEEPER], KEEPER_END_NS);
+}
+
+static void take_later(struct supervisor *s)
+{
+	const struct up_reload *how = &s->opts->reload;
+
+	if (!s->has_later || s->is_over)
+		return;
+	s->has_later = false;
+	restart(s, how->later(how->ctx));
+}
+
 static void reload(struct supervisor *s)
 {
 	const struct up_reload *how = &s->opts->reload;
@@ -499,10 +530,7 @@ static void reload(struct supervisor *s)
 	look_at_token(s, true);
 	unsigned parts = how->read ? how->read(how->ctx) : 0;
 	health_set_interval(s->shared.health, s->opts->interval_ns);
-	if (parts & UP_COLLECTOR)
-		end_to_begin_again(s, &s->parts[COLLECTOR], COLLECTOR_END_NS);
-	if (parts & UP_KEEPER)
-		end_to_begin_again(s, &s->parts[KEEPER], KEEPER_END_NS);
+	restart(s, parts);
 }
 
 static int catch_signals(struct supervisor *s)
@@ -534,6 +562,10 @@ static void stop(struct supervisor *s)
 {
 	uint64_t now_ns = clock_mono_ns();
 
+	priority_raise(getpid());
+	for (int i = 0; i < PARTS; i++)
+		if (s->parts[i].pid)
+			priority_raise(s->parts[i].pid);
 	notify_init("STOPPING=1");
 	end(s, &s->parts[COLLECTOR], now_ns + COLLECTOR_STOP_NS);
 	end(s, &s->parts[KEEPER], now_ns + ALL_STOP_NS);
@@ -571,6 +603,7 @@ int up_run(const struct up_opts *opts)
 		look_at_health(&s);
 		if (s.init_awaits)
 			s.init_awaits = notify_init("READY=1") != 0;
+		take_later(&s);
 		reload(&s);
 	}
 	stop(&s);

@@ -74,9 +74,12 @@ struct up_attach {
 enum { UP_COLLECTOR = 1, UP_KEEPER = 2 };
 
 /* On SIGHUP: changes the options that were passed to up_run, and returns which processes must
- * restart with them. */
+ * restart with them. Options that take longer follow: later_fd returns a descriptor that is
+ * readable then, or -1, and later changes them as read does. Both NULL: none do. */
 struct up_reload {
 	unsigned (*read)(void *ctx);
+	int (*later_fd)(void *ctx);
+	unsigned (*later)(void *ctx);
 	void *ctx;
 };
 

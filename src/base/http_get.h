@@ -24,7 +24,7 @@ struct err;
 
 enum {
 	HTTP_MAX_REDIRECTS = 5, /* limit: redirects of one request */
-	/* limit: headers of all responses to one request, redirects included */
+	/* limit: headers of all its responses */
 	HTTP_MAX_HEADER_BYTES = 64 << 10,
 	HTTP_MIN_BYTES_PER_S = 1024, /* slower than this for stall_s is a timeout */
 };

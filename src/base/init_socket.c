@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FIRST_FD = 3 };
+enum { FIRST_FD = 3, MAX_FDS = 1024 };
 
 static uint64_t number_in(const char *name)
 {
@@ -36,14 +36,30 @@ static bool is_listening(int fd)
 	return has_option(fd, SO_ACCEPTCONN, 1) && has_option(fd, SO_PROTOCOL, IPPROTO_TCP);
 }
 
-int init_socket_take(struct err *err)
+/* Returns how many descriptors are for this process, and removes the variables. */
+static uint64_t take_count(void)
 {
 	uint64_t pid = number_in("LISTEN_PID"), n = number_in("LISTEN_FDS");
 
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_FDNAMES");
-	if (pid != (uint64_t)getpid() || !n)
+	return pid == (uint64_t)getpid() ? n : 0;
+}
+
+void init_socket_close(void)
+{
+	uint64_t n = take_count();
+
+	for (int fd = FIRST_FD; n && fd < FIRST_FD + MAX_FDS; fd++, n--)
+		close(fd);
+}
+
+int init_socket_take(struct err *err)
+{
+	uint64_t n = take_count();
+
+	if (!n)
 		return 0;
 	if (n > 1)
 		return err_set(err, EINVAL, "the init system passes more than one socket");

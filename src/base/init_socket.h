@@ -10,4 +10,8 @@
  * listening TCP socket. Sets close-on-exec and O_NONBLOCK, and removes both variables. */
 int init_socket_take(struct err *err);
 
+/* For a service that does not listen: closes all descriptors that the variables name for this
+ * process, so that its own children do not have them, and removes the variables. */
+void init_socket_close(void);
+
 #endif

@@ -13,10 +13,10 @@ struct buf;
 struct err;
 
 enum { INPUT_PEEK = 64 * 1024 };
-#define INPUT_MAX_BYTES (64ull << 30) /* limit: uncompressed and decoded bytes of a stream */
-#define INPUT_MAX_LINE \
-	(16u \
-	 << 20) /* longer lines are truncated: returns the first piece with *cut, drops the rest */
+#define INPUT_MAX_BYTES (64ull << 30) /* limit: bytes of a stream, uncompressed and decoded */
+/* Longer lines are truncated: returns the first piece with *cut, drops the rest. */
+/* limit: a line of perf script or folded stacks; longer ones are skipped */
+#define INPUT_MAX_LINE  (16u << 20)
 #define INPUT_MAX_WHOLE (4ull << 30) /* the most that input_all reads */
 
 struct input;

@@ -16,9 +16,9 @@ struct err;
 enum {
 	PATTERN_MAX_LEN = 1024,
 	PATTERN_MAX_DEPTH = 32, /* of parentheses */
-	/* limit: characters of a regular expression, all repetitions written out */
+	/* limit: characters of a regular expression, repetitions written out */
 	PATTERN_MAX_STATES = 4096,
-	PATTERN_MAX_GROUPS = 32, /* limit: groups that capture in a regular expression */
+	PATTERN_MAX_GROUPS = 32, /* limit: its capturing groups */
 };
 
 /* The capturing groups of an expression: 0 is the whole, then ( and (?P<name> in order. */

@@ -15,7 +15,7 @@ struct err;
  * MiB). */
 enum { UNPACK_MAX_WINDOW_LOG = 27, UNPACK_MAX_WINDOW_BYTES = 1 << UNPACK_MAX_WINDOW_LOG };
 /* Largest window in HTTP (RFC 9659): 8 MiB. */
-/* limit: window of a body's zstd compression, as a power of 2 */
+/* limit: zstd window of a body, as a power of 2 */
 enum { UNPACK_HTTP_WINDOW_LOG = 23 };
 
 enum unpack_kind { UNPACK_NONE, UNPACK_GZIP, UNPACK_ZSTD, UNPACK_XZ };

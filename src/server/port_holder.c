@@ -11,7 +11,8 @@
 
 enum {
 	LINE_MOST = 512,
-	LINES_MOST = 1 << 20, /* limit: lines read of a table; a holder beyond them has no name */
+	LINES_MOST = 1 << 20, /* limit: lines read of a table; a holder beyond has no name */
+	USER_NAME_BYTES = 51, /* of a name that is shown */
 };
 
 /* A line of a table. */
@@ -96,17 +97,33 @@ static void look(const char *table, const struct sockaddr *addr, struct line *be
 		fclose(f);
 }
 
+/* Of the file alone: a name service may not respond, and the supervisor of up must not wait. */
+static bool name_of(uid_t uid, char name[USER_NAME_BYTES])
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
+
+	for (int i = 0; f && i < LINES_MOST && (user = fgetpwent(f)) && user->pw_uid != uid; i++)
+		;
+	bool is_known = user && user->pw_uid == uid;
+	if (is_known)
+		snprintf(name, USER_NAME_BYTES, "%s", user->pw_name);
+	if (f)
+		fclose(f);
+	return is_known;
+}
+
 const char *port_holder(const struct sockaddr *addr, char words[PORT_HOLDER_WORDS])
 {
 	struct line best = { 0 };
+	char name[USER_NAME_BYTES];
 
 	look("/proc/net/tcp", addr, &best);
 	look("/proc/net/tcp6", addr, &best);
-	const struct passwd *user = best.inode ? getpwuid(best.uid) : NULL;
 	if (!best.inode)
 		snprintf(words, PORT_HOLDER_WORDS, "another program");
-	else if (user)
-		snprintf(words, PORT_HOLDER_WORDS, "a process of user %.50s", user->pw_name);
+	else if (name_of(best.uid, name))
+		snprintf(words, PORT_HOLDER_WORDS, "a process of user %s", name);
 	else
 		snprintf(words, PORT_HOLDER_WORDS, "a process of user %u", best.uid);
 	return words;

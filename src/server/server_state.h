@@ -25,10 +25,10 @@ struct tenants;
 struct workers;
 
 enum {
-	/* limit: a request line with its headers, and what is sent */
+	/* limit: request line and headers, and what is sent */
 	SERVER_CONNECTION_BYTES = 16 << 10,
-	SERVER_WAITING = 64,         /* limit: requests that wait for a worker */
-	SERVER_WRITES_WAITING = 256, /* limit: batches that wait to be added */
+	SERVER_WAITING = 64,         /* limit: requests waiting for a worker */
+	SERVER_WRITES_WAITING = 256, /* limit: batches waiting to be added */
 	SERVER_PIECE = 64 << 10,     /* of a body: each adds a second to its deadline */
 };
 

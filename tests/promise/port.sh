@@ -123,7 +123,7 @@ holds "… is named, with its user" grep -qF "$says" "$tmp/err"
 holds "… before anything is made" [ ! -e "$tmp/other" ]
 
 # --- a socket of the init system
-python3 -c '
+cat >"$tmp/passes.py" <<'END'
 import os, socket, sys
 s = socket.socket()
 s.bind(("127.0.0.1", 0))
@@ -134,11 +134,20 @@ if s.fileno() != 3:
 os.set_inheritable(3, True)
 os.environ["LISTEN_FDS"] = "1"
 os.environ["LISTEN_PID"] = str(os.getpid())
-os.execv(sys.argv[2], sys.argv[2:])' "$tmp/passed" "$cresset" up -v --data "$tmp/data" --listen "127.0.0.1:$taken" 2>"$tmp/log" &
+os.execv(sys.argv[2], sys.argv[2:])
+END
+python3 "$tmp/passes.py" "$tmp/passed" "$cresset" up -v --data "$tmp/data" --listen "127.0.0.1:$taken" 2>"$tmp/log" &
 always=$!
 pids+=("$always")
 until_said "look at it"
 is "a socket of the init system is used instead of --listen" "$(port_of) $(ask "$(cat "$tmp/passed")")" "$(cat "$tmp/passed") 200"
 end_always
 is "… until the end" "$status" 0
+: >"$tmp/log"
+python3 "$tmp/passes.py" "$tmp/passed" "$cresset" up -v --data "$tmp/data" --listen none 2>"$tmp/log" &
+always=$!
+pids+=("$always")
+until_said "recording this machine"
+is "no process has it with --listen none" "$(grep -ci "$(printf ':%04X 00000000:0000 0A ' "$(cat "$tmp/passed")")" /proc/net/tcp)" 0
+end_always
 finish

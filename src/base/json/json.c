@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON_MAX_DEPTH = 64 }; /* limit: nesting of JSON that is written */
+enum { JSON_MAX_DEPTH = 64 }; /* limit: nesting of written JSON */
 
 static uint64_t json_bit(const struct json *j)
 {

@@ -32,7 +32,7 @@ struct err;
 struct input;
 
 enum {
-	JSON_MAX_NESTING = 512,     /* limit: nesting of JSON that is read; deeper is -EBADMSG */
+	JSON_MAX_NESTING = 512,     /* limit: nesting of read JSON; deeper is -EBADMSG */
 	JSON_MAX_STRING = 16 << 20, /* limit: bytes of a JSON string, decoded; longer is -EBADMSG */
 };
 

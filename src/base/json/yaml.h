@@ -15,9 +15,9 @@ struct err;
 
 enum {
 	YAML_MAX_BYTES = 256 << 10, /* limit: bytes of a configuration file */
-	/* limit: lists and mappings of a configuration file inside each other */
+	/* limit: its lists and mappings inside each other */
 	YAML_MAX_NESTING = 8,
-	YAML_MAX_ENTRIES = 512, /* limit: entries of one list or mapping of a configuration file */
+	YAML_MAX_ENTRIES = 512, /* limit: entries of one of these */
 };
 
 enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAPPING };

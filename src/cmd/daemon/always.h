@@ -188,9 +188,9 @@ struct always_run {
 	int (*begin)(void *ctx, struct up_opts *up);
 	/* Called when all is well and it records; may be NULL. */
 	void (*say)(void *ctx);
-	/* Called after a reload has filled both: returns the processes to restart for other reasons
-	 * than options. May be NULL. */
-	unsigned (*look_again)(void *ctx);
+	/* As in struct up_reload. May be NULL. */
+	int (*later_fd)(void *ctx);
+	unsigned (*later)(void *ctx);
 	void *ctx;
 	/* Used by always_run only; zeroed before. */
 	const void *now;           /* options since the last reload */

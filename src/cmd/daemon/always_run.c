@@ -34,6 +34,20 @@ static unsigned parts_of(const struct always_run *r, const struct str_list *chan
 
 static unsigned reload(void *ctx);
 
+static int later_fd(void *ctx)
+{
+	const struct always_run *r = ctx;
+
+	return r->later_fd ? r->later_fd(r->ctx) : -1;
+}
+
+static unsigned later(void *ctx)
+{
+	const struct always_run *r = ctx;
+
+	return r->later(r->ctx);
+}
+
 /* The directory and owner of the data stay as determined at the start. */
 static void take(struct always_run *r, struct up_opts *up, struct always *always, const void *opts)
 {
@@ -42,7 +56,7 @@ static void take(struct always_run *r, struct up_opts *up, struct always *always
 		up->uid = r->up.uid;
 		up->gid = r->up.gid;
 	}
-	up->reload = (struct up_reload){ reload, r };
+	up->reload = (struct up_reload){ reload, later_fd, later, r };
 	up->ready = (struct up_ready){ r->say, r->ctx };
 	always_free(r->always);
 	r->always = always;
@@ -70,8 +84,6 @@ static unsigned reload(void *ctx)
 		return 0;
 	}
 	unsigned parts = parts_of(r, &again.changed);
-	if (r->look_again)
-		parts |= r->look_again(r->ctx);
 	take(r, &up, always, again.opts);
 	config_again_done(&r->again);
 	r->again = again;

@@ -59,7 +59,8 @@ static const struct cmd_opt up_config_only[] = {
 struct up_page {
 	const char *data, *listen, *ui_dir;
 	uint64_t memory_bytes;
-	struct users users, users_before;
+	struct users users;
+	struct users_query query; /* of a reload */
 	struct server *server;
 	int socket;               /* listens; 0: none */
 	union listen_addr asked;  /* what --listen named when it was made */
@@ -172,6 +173,20 @@ static int settle_socket(struct up_page *page, const char *listen, struct err *e
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+/* A name service that does not respond delays a start, but no reload. */
+static void look_for_users(struct up_page *page)
+{
+	int rc = 0;
+
+	if (page->is_begun)
+		rc = users_query_begin(&page->query, users_find);
+	else
+		users_find(&page->users);
+	if (rc)
+		log_warn("cannot look for users with access: %s; access is unchanged",
+			 strerror(-rc));
+}
+
 static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_opts *up,
 		struct always **always)
 {
@@ -198,9 +213,7 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 			   .memory_bytes = o->memory_bytes / 2,
 			   .max_series = o->max_series },
 	};
-	users_done(&page->users_before);
-	page->users_before = page->users;
-	users_find(&page->users);
+	look_for_users(page);
 	page->data = o->data;
 	page->listen = o->listen;
 	page->ui_dir = o->ui_dir;
@@ -220,8 +233,12 @@ static int begin(void *ctx, struct up_opts *up)
 {
 	struct up_page *page = ctx;
 	struct err err = { 0 };
-	int rc = is_off(page) ? 0 : init_socket_take(&err);
+	int rc = 0;
 
+	if (is_off(page))
+		init_socket_close();
+	else
+		rc = init_socket_take(&err);
 	page->is_begun = true;
 	page->is_passed = rc > 0;
 	page->socket = page->is_passed ? rc : 0;
@@ -248,12 +265,28 @@ static void say(void *ctx)
 		 page->data, page->data);
 }
 
-/* Users who join the group cresset have access from the next reload on. */
-static unsigned look_again(void *ctx)
+static int users_fd(void *ctx)
 {
 	const struct up_page *page = ctx;
 
-	if (users_are_same(&page->users, &page->users_before))
+	return users_query_fd(&page->query);
+}
+
+/* Users who join the group cresset have access from the next reload on. */
+static unsigned take_users(void *ctx)
+{
+	struct up_page *page = ctx;
+	struct users now;
+	int rc = users_query_take(&page->query, &now);
+
+	if (rc < 0)
+		log_warn("the name service does not respond: users have access as before");
+	if (rc <= 0)
+		return 0;
+	bool are_same = users_are_same(&now, &page->users);
+	users_done(&page->users);
+	page->users = now;
+	if (are_same)
 		return 0;
 	log_info("other users have access now: restarting the store process");
 	return UP_KEEPER;
@@ -284,7 +317,8 @@ static int up_command(struct cmd_line *line, const void *opts)
 		.fill = fill,
 		.begin = begin,
 		.say = say,
-		.look_again = look_again,
+		.later_fd = users_fd,
+		.later = take_users,
 		.ctx = &page
 	};
 
@@ -293,8 +327,8 @@ static int up_command(struct cmd_line *line, const void *opts)
 				 line->args.v[0]);
 	int status = always_run(&r);
 	end(&page);
+	users_query_end(&page.query);
 	users_done(&page.users);
-	users_done(&page.users_before);
 	return status;
 }
 

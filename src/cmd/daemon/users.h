@@ -12,6 +12,7 @@
 #ifndef CRESSET_CMD_DAEMON_USERS_H
 #define CRESSET_CMD_DAEMON_USERS_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "cmd/files/data_dir.h"
 #include "server/server.h"
@@ -31,6 +32,24 @@ struct users {
 void users_find(struct users *u);
 void users_done(struct users *u);
 bool users_are_same(const struct users *a, const struct users *b);
+
+/* The same in another process, for one that must not wait: a name service queries other programs
+ * and hosts, which may not respond. */
+struct users_query { /* zeroed = none */
+	pid_t pid;   /* 0: none */
+	int fd;
+	struct buf got;
+};
+
+enum { USERS_QUERY_S = 60 }; /* without a result until then, it ends */
+
+/* Starts the process, in place of an earlier one. find: users_find. Returns 0 or -errno. */
+int users_query_begin(struct users_query *q, void (*find)(struct users *u));
+/* Returns a descriptor that is readable when users_query_take must be called, or -1. */
+int users_query_fd(const struct users_query *q);
+/* Returns 1 with the result, 0 if it is not complete, or -ETIME without a result. */
+int users_query_take(struct users_query *q, struct users *out);
+void users_query_end(struct users_query *q);
 
 /* --- store_user.c: the owner of the data of root's commands. The user owns nothing else, so an
  * attacker who takes over another daemon, or a container that runs as nobody, does not get the

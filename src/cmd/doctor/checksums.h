@@ -18,7 +18,7 @@ struct err;
 
 #define CHECKSUMS_NAME "SHA256SUMS"
 
-/* limit: bytes of the SHA256SUMS that doctor --self reads; a larger one is refused */
+/* limit: bytes of SHA256SUMS for doctor --self; more are refused */
 enum { CHECKSUMS_BYTES = 1 << 20 };
 
 enum checksum_state {

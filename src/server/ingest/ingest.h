@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-enum { INGEST_AT_ONCE = 64 }; /* limit: batches of one commit to the store */
+enum { INGEST_AT_ONCE = 64 }; /* limit: batches of one commit */
 
 struct ingest_batch {
 	struct store_batch batch;

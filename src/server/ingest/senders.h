@@ -21,11 +21,11 @@ struct err;
 struct json;
 
 enum {
-	/* limit: senders that are remembered */
+	/* limit: remembered senders */
 	SENDERS_MAX = 1024,
 	SENDER_ID_BYTES = 16,
 	SENDER_NAME_MAX = 64,
-	/* limit SENDER_KEY_MAX: a whole batch kept of a sender, compressed */
+	/* limit SENDER_KEY_MAX: a sender's kept batch, compressed */
 	SENDER_KEY_MAX = 16 << 20,
 	SENDER_STATUSES = 8, /* distinct statuses that are counted */
 };

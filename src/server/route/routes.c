@@ -10,12 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* limit JSON_BODY: a body of JSON, uncompressed */
+/* limit JSON_BODY: a JSON body, uncompressed */
 enum { AT_ONCE = TAKES_NO_WORKER, PAGE = TAKES_NO_WORKER | TAKES_PAGE, JSON_BODY = 4 << 20 };
 enum {
 	BATCH = TAKES_BODY | TAKES_BATCH,
 	OTLP = BATCH | TAKES_OTLP,
-	BATCH_BODY = 64 << 20, /* limit: a body of what is added, uncompressed */
+	BATCH_BODY = 64 << 20, /* limit: a body to be added, uncompressed */
 };
 
 /* clang-format would break up the rows. */

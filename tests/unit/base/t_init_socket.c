@@ -92,5 +92,44 @@ START_TEST(other_sockets_are_refused)
 }
 END_TEST
 
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Which of the descriptors 3, 4 and 5 are open in a service that does not listen, if two of them are passed: a bit each. */
+static int kept(int pid_apart)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		char text[32];
+		int fd = tcp(true);
+
+		for (int i = 3; i <= 5; i++)
+			if (fd != i && dup2(fd, i) < 0)
+				_exit(101);
+		snprintf(text, sizeof text, "%d", (int)getpid() + pid_apart);
+		setenv("LISTEN_PID", text, 1);
+		setenv("LISTEN_FDS", "2", 1);
+		init_socket_close();
+		if (getenv("LISTEN_PID") || getenv("LISTEN_FDS"))
+			_exit(102);
+		_exit(is_open(3) | is_open(4) << 1 | is_open(5) << 2);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+START_TEST(sockets_are_closed_by_a_service_that_does_not_listen)
+{
+	ck_assert_int_eq(kept(0), 1 << 2);
+	ck_assert_int_eq(kept(1), 7);
+}
+END_TEST
+
 UNIT_MAIN("init_socket", a_listening_socket_is_taken, variables_for_others_are_ignored,
-	  other_sockets_are_refused)
+	  other_sockets_are_refused, sockets_are_closed_by_a_service_that_does_not_listen)
