@@ -64,7 +64,7 @@ static inline __u64 cpython_frame_place(__u32 stamp, __u32 offset)
 
 enum {
 	PYTHON_MAX_PROCESSES = 16384,
-	PYTHON_MAX_FRAMES = 1200, /* limit: frames of Python in a stack */
+	PYTHON_MAX_FRAMES = 1200, /* limit: Python frames in a stack */
 };
 
 /* A group of frames without a place yet: its mark, and the address that the loop's call has on its

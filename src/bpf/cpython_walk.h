@@ -23,10 +23,10 @@
 #include "bpf/unwind.h"
 
 enum {
-	PYTHON_STATES = 4, /* limit: interpreters in which one thread has a state */
-	/* limit: calls of Python's loop placed by address in a stack; others have no place */
+	PYTHON_STATES = 4, /* limit: interpreters with a state of one thread */
+	/* limit: calls of Python's loop placed by address; others have no place */
 	PYTHON_GROUPS = 512,
-	PYTHON_THREADS = 2048, /* limit: threads of a process looked through for one of them */
+	PYTHON_THREADS = 2048, /* limit: threads of a process searched for one */
 	PYTHON_STEPS = PYTHON_THREADS + 2 * PYTHON_MAX_FRAMES,
 };
 /* How long a result is remembered. A search through many threads takes long, so its result is

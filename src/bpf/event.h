@@ -23,7 +23,7 @@ enum {
 enum {
 	/* limit: user frames in a stack; a deeper one ends in [truncated: depth] */
 	WALK_MAX_USER = 512,
-	/* limit: kernel frames in a stack, kernel.perf_event_max_stack's default */
+	/* limit: kernel frames (kernel.perf_event_max_stack's default) */
 	WALK_MAX_KERNEL = 127,
 	EVENT_COMM_LEN = 16,
 };

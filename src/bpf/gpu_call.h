@@ -43,7 +43,7 @@ struct gpu_array {
 	__u32 type, channels, flags, reserved;
 	__u64 cell_bytes, bytes;
 };
-enum { GPU_MAX_LEVELS = 20 }; /* limit: levels of a GPU array that are counted */
+enum { GPU_MAX_LEVELS = 20 }; /* limit: counted levels of a GPU array */
 
 /* Where a call is handled, each with a scratch of the same index for its stack. A task that handles
  * a call may be preempted by another that does: that one takes the next place. */

@@ -45,7 +45,7 @@ enum gpu_bytes {
 /* An address is that of memory, a handle, or one where a handle's memory is mapped: the three are
  * kept apart. */
 enum { GPU_ADDRESS_HANDLE = 1, GPU_ADDRESS_MAPPED = 2 };
-enum { GPU_UNMAPPED_AT_ONCE = 16 }; /* limit: GPU mappings that one call frees */
+enum { GPU_UNMAPPED_AT_ONCE = 16 }; /* limit: GPU mappings one call frees */
 enum { GPU_NO_ARG = 0xff, GPU_MAX_ARGS = 6, GPU_TYPES = 16 };
 
 /* One probe. */

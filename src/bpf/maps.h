@@ -51,7 +51,7 @@ static __always_inline __u64 wake_bytes_of(const enum sender from)
 
 /* A Python frame takes two words, and native frames lie between them. The limit leaves space for
  * the rest of struct scratch in the largest value of a per-CPU map, 32 KiB. */
-/* limit SCRATCH_ADDRS: words of a stack with frames of Python, those of the kernel included */
+/* limit SCRATCH_ADDRS: words of a stack with Python frames, the kernel's included */
 enum { SCRATCH_ADDRS = 3584, SCRATCH_USER = SCRATCH_ADDRS - WALK_MAX_KERNEL };
 /* Reading this many bytes of user memory takes about as long as reading one word, and they include
  * the words of the next frames. */
@@ -117,7 +117,7 @@ struct {
 
 /* Stacks whose contents were sent. The sampler has one half and the other programs the other, so
  * that contents go through the same ring as the events that refer to them. */
-/* limit SEEN_SLOTS: stacks that a CPU remembers to have sent */
+/* limit SEEN_SLOTS: sent stacks a CPU remembers */
 enum { SEEN_SLOTS = 4096, SEEN_OF_ONE = SEEN_SLOTS / 2 };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -20,7 +20,7 @@ struct program_file {
  * (collect/process/object.h). */
 #define PROGRAM_KNOWN_NS 4000000000ull
 
-enum { PROGRAMS_MAX = 4096 }; /* limit: known programs; beyond it all are forgotten */
+enum { PROGRAMS_MAX = 4096 }; /* limit: known programs; then all are forgotten */
 
 struct program_known {
 	__u64 last_ns;   /* its last exec */

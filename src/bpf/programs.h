@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/programs.h: wakes the reader of the side band at an exec of a program not known to it. */
+ * bpf/programs.h: wakes the reader of the side band at an exec of a program not known to it.
+ *
+ * It wakes the reader for files not seen to start within 4 s, and for programs with an interpreter
+ * or GPU library; the reader reads again after 2, 6, 18 and 54 ms, while libraries load. */
 #ifndef CRESSET_BPF_PROGRAMS_H
 #define CRESSET_BPF_PROGRAMS_H
 

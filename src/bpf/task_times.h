@@ -19,7 +19,7 @@ const volatile __u32 has_windows = 0; /* there may be more than one window */
 /* --- the state of a thread -------------------------------------------------------------------- */
 
 /* Waits of a system call that has not ended (at_sys_exit). */
-enum { HELD_WAITS = 4 }; /* limit: waits of one system call kept until its end */
+enum { HELD_WAITS = 4 }; /* limit: waits kept until their system call ends */
 struct held_waits {
 	__u64 mm, ip;     /* the memory of the stack, and the address of the system call */
 	__u64 stack_hash; /* of a wait outside of system calls, with its span */

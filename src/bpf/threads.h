@@ -40,7 +40,7 @@ int threads_begin(struct bpf_iter__task *ctx)
 
 /* Threads whose copied stacks could not be walked to the end: they are copied again, as there may
  * be a table for them by now. */
-/* limit: pending waits copied again after a truncated walk; of more the last ones */
+/* limit: last pending waits copied again after a truncated walk */
 enum { COPIED_AGAIN_MAX = 1024 };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-/* limit: processes with spans of threads that are read, a share for each user */
+/* limit: processes whose spans are read, a share per user */
 enum { TRACE_MAX_PROCESSES = 4096 };
 
 enum trace_place { TRACE_STATIC = 1, TRACE_GLIBC, TRACE_MUSL };

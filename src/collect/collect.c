@@ -643,6 +643,7 @@ void collect_free(struct collector *c)
 	sampler_close(c->sampler);
 	side_band_close(c->side);
 	order_done(&c->order);
+	brief_done(&c->brief);
 	proc_reader_free(c->reader);
 	helper_free(c->helper);
 	if (c->epoll_fd >= 0)

@@ -49,7 +49,6 @@ static void on_raw(void *ctx, const struct event_raw *raw)
 
 	note_sample(c, raw->ev.sample.time_ns);
 	c->waits += raw->ev.wait.parts != 0 && raw->ev.wait.parts != PART_GPU;
-	resolve_missed(c->resolver, raw);
 	order_add_raw(&c->order, raw);
 }
 
@@ -59,7 +58,6 @@ static void on_wait(void *ctx, const struct event_wait *w)
 
 	note_sample(c, w->sample.time_ns);
 	c->waits++;
-	resolve_waited(c->resolver, w->sample.tgid);
 	order_add_wait(&c->order, w);
 }
 
@@ -92,8 +90,70 @@ static void on_side(void *ctx, const struct side_record *r)
 
 	if (collect_gpu_seen(&c->gpu, r))
 		program_news_urgent(c->programs, r->pid);
+	if (brief_has(&c->brief, r)) {
+		resolve_skip(c->resolver, r);
+		return;
+	}
 	resolve_seen(c->resolver, &seen);
 	order_add_side(&c->order, &seen);
+}
+
+static const struct sampler_reader reader = { on_sample, on_stack,  on_raw,
+					      on_wait,   on_thread, on_gpu };
+
+/* What the samples miss is looked for once the records before them are read. */
+static void tell_samples(struct collector *c)
+{
+	for (; c->n_told < c->order.samples.n; c->n_told++) {
+		const struct order_sample *s = &c->order.samples.v[c->n_told];
+
+		if (s->raw)
+			resolve_missed(c->resolver, s->raw);
+		else if (s->ev.sample.kind == EVENT_WAIT)
+			resolve_waited(c->resolver, s->ev.sample.tgid);
+	}
+}
+
+static int read_samples(struct collector *c)
+{
+	int rc = sampler_read(c->sampler, &reader, c);
+
+	tell_samples(c);
+	return rc;
+}
+
+static void add_brief(void *ctx, const struct side_record *r)
+{
+	brief_add(ctx, r);
+}
+
+static void need_brief(void *ctx, uint32_t pid)
+{
+	brief_need(ctx, pid);
+}
+
+/* A process with unread records has no samples older than the last reading, less the time until
+ * records are visible. It may have ended an older wait of another process. */
+static bool may_need(const struct order_sample *s, uint64_t since_ns)
+{
+	return s->ev.sample.time_ns >= since_ns || s->ev.sample.kind != EVENT_SAMPLE;
+}
+
+/* All samples of processes that have ended are in their rings by now. Programs seen for the first
+ * time are not skipped: their files are opened. An error is met again by the next reading. */
+static void find_brief(struct collector *c)
+{
+	uint64_t since_ns = c->looked_ns > BARRIER_NS ? c->looked_ns - BARRIER_NS : 0;
+
+	c->looked_ns = clock_mono_ns();
+	brief_clear(&c->brief);
+	side_band_peek(c->side, add_brief, &c->brief);
+	sampler_read(c->sampler, &reader, c);
+	for (size_t i = 0; i < c->order.samples.n; i++)
+		if (may_need(&c->order.samples.v[i], since_ns))
+			order_needs(&c->order, i, need_brief, &c->brief);
+	program_news_each(c->programs, need_brief, &c->brief);
+	brief_find(&c->brief);
 }
 
 /* Reads records, or drops them. */
@@ -104,8 +164,10 @@ static void take_records(struct collector *c,
 {
 	size_t first = c->order.sides.n;
 
+	find_brief(c);
 	take(c->side, on_side, c);
 	resolve_follow(c->resolver, c->order.sides.v + first, c->order.sides.n - first);
+	tell_samples(c);
 }
 
 static void take_sample(void *ctx, const union order_event *ev, const struct event_raw *raw)
@@ -258,9 +320,6 @@ static void wait_for_tables(struct collector *c)
 	}
 }
 
-static const struct sampler_reader reader = { on_sample, on_stack,  on_raw,
-					      on_wait,   on_thread, on_gpu };
-
 /* An error is met again by the next reading. */
 void collector_read_early(void *ctx)
 {
@@ -269,7 +328,7 @@ void collector_read_early(void *ctx)
 	if (clock_mono_ns() < c->next_early_ns)
 		return;
 	read_side(c);
-	sampler_read(c->sampler, &reader, c);
+	read_samples(c);
 	resolve_sync(c->resolver);
 	c->next_early_ns = clock_mono_ns() + EARLY_EVERY_NS;
 }
@@ -282,7 +341,7 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 	read_side(c);
 	if (resolve_run(c->resolver))
 		collect_gpu_scanned(&c->gpu);
-	int rc = sampler_read(c->sampler, &reader, c);
+	int rc = read_samples(c);
 	if (everything) /* processes that mapped while the samples were read */
 		take_records(c, side_band_drain);
 	resolve_sync(c->resolver);
@@ -290,6 +349,7 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 		wait_for_tables(c);
 	barrier_ns = before_waiting_raw(c, barrier_ns);
 	order_take(&c->order, everything ? UINT64_MAX : barrier_ns, &ops, c);
+	c->n_told = c->order.samples.n;
 	if (resolve_take_epoch_over(c->resolver)) {
 		sampler_new_epoch(c->sampler);
 		collect_gpu_new_epoch(&c->gpu);

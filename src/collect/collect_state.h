@@ -8,6 +8,7 @@
 #include "collect/kernel/missing.h"
 #include "collect/kernel/program_news.h"
 #include "collect/kernel/sampler.h"
+#include "collect/resolve/brief.h"
 #include "collect/resolve/order.h"
 #include "collect/resolve/resolve.h"
 #include "profile/sink.h"
@@ -26,6 +27,9 @@ struct collector {
 	struct proc_reader *reader;
 	struct collect_gpu gpu;
 	struct order order;
+	struct brief brief;         /* of the records being read */
+	uint64_t looked_ns;         /* time of the last reading */
+	size_t n_told;              /* of the order's samples: the resolver has seen them */
 	struct allowance side_time; /* CPU time left for the side band */
 	uint64_t side_begun_ns;     /* CPU time of this thread, as the next two */
 	uint64_t side_taken_ns;     /* spent reading it since … */

@@ -26,7 +26,7 @@ struct err;
 enum code_log_kind { CODE_LOG_MAP, CODE_LOG_DUMP };
 enum {
 	CODE_LOG_MAX_BYTES = 256 << 20, /* limit: bytes of a perf map; a larger one is given up */
-	/* limit: entries of a perf map or jitdump; one with more is given up */
+	/* limit: its entries, or a jitdump's; with more it is given up */
 	CODE_LOG_MAX_EVENTS = 4 << 20,
 };
 

@@ -12,7 +12,7 @@ struct err;
 enum {
 	CODE_WINDOW = 64 << 10,
 	CODE_LOG_MAX_NAME = 1024, /* longer names are truncated */
-	/* limit: bytes of a line of a perf map; the rest of a longer one is skipped */
+	/* limit: bytes of a perf map's line; the rest is skipped */
 	CODE_LOG_MAX_LINE = 4096,
 };
 

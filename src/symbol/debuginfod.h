@@ -23,12 +23,12 @@
 enum {
 	DEBUGINFOD_CONNECT_MS = 5000,
 	DEBUGINFOD_STALL_S = 20, /* see HTTP_MIN_BYTES_PER_S; a server may unpack a package first */
-	DEBUGINFOD_TOTAL_S = 60, /* limit: seconds of all downloads of a run */
+	DEBUGINFOD_TOTAL_S = 60, /* limit: all downloads of a run */
 	DEBUGINFOD_NONE_S = 24 * 3600,
 	DEBUGINFOD_MAX_SERVERS = 16,
 };
 #define DEBUGINFOD_MAX_BYTES       (2ull << 30) /* limit: a fetched debug file */
-#define DEBUGINFOD_CACHE_MAX_BYTES (4ull << 30) /* limit: all fetched debug files that are kept */
+#define DEBUGINFOD_CACHE_MAX_BYTES (4ull << 30) /* limit: all kept ones */
 
 struct debuginfod_opts {
 	const char *urls;          /* as in DEBUGINFOD_URLS, separated by blanks; copied */

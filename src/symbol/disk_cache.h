@@ -16,7 +16,7 @@
 struct symbol_source;
 
 enum { DISK_CACHE_MAX_WITNESSES = 32 };
-#define DISK_CACHE_MAX_BYTES (256ull << 20) /* limit: names kept of all files together */
+#define DISK_CACHE_MAX_BYTES (256ull << 20) /* limit: kept names of all files */
 
 struct disk_cache_opts {
 	int dir; /* from cache_dir_open */

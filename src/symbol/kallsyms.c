@@ -18,7 +18,7 @@
 #include <zstd.h>
 
 enum {
-	/* limit: kernel symbols; a large kernel with all modules has 250 000 */
+	/* limit: kernel symbols; a large kernel has 250 000 */
 	KALLSYMS_MAX_SYMBOLS = 4 << 20,
 	KALLSYMS_MAX_NAMES_BYTES = 256 << 20,
 	KALLSYMS_MAX_NAME = 1024, /* twice the kernel's KSYM_NAME_LEN; longer names are truncated */
@@ -265,6 +265,7 @@ struct kernel_block {
 };
 struct kernel_table {
 	struct symbol_source base;
+	uint64_t start; /* addresses are less this */
 	VEC(struct kernel_block) blocks;
 	struct buf packed;
 	VEC(const char *) modules; /* [0] = NULL: the kernel itself */
@@ -343,9 +344,11 @@ static bool find_entry(struct kernel_table *t, uint64_t addr, struct entry *out)
 static bool table_lookup(struct symbol_source *s, uint64_t addr, struct symbol *out)
 {
 	struct kernel_table *t = (struct kernel_table *)s;
+	uint64_t at = addr - t->start;
 	struct entry e;
 
-	if (!find_entry(t, addr, &e) || addr - e.start >= e.size || e.module >= t->modules.n)
+	if (addr < t->start || !find_entry(t, at, &e) || at - e.start >= e.size ||
+	    e.module >= t->modules.n)
 		return false;
 	const struct cached_name *known = name_cache_get(&t->names, e.start);
 	const char *copy = known ? NULL : name_cache_copy(&t->names, e.name, strlen(e.name));
@@ -354,7 +357,7 @@ static bool table_lookup(struct symbol_source *s, uint64_t addr, struct symbol *
 	*out = (struct symbol){ .name = name.name,
 				.linkage = name.linkage,
 				.module = t->modules.v[e.module],
-				.start = e.start,
+				.start = t->start + e.start,
 				.size = e.size };
 	return *name.linkage != '\0';
 }
@@ -365,8 +368,8 @@ struct making {
 	struct kernel_table *t;
 	ZSTD_CCtx *zstd;
 	struct buf block;
-	uint64_t first, last;
-	uint32_t n; /* functions in the block */
+	uint64_t first, last; /* less the table's start */
+	uint32_t n;           /* functions in the block */
 };
 
 static void end_block(struct making *m)
@@ -413,47 +416,160 @@ static void add_function(struct making *m, const struct kallsyms *k,
 			 const struct kallsyms_symbol *sym)
 {
 	const char *name = k->text.data + sym->name;
+	uint64_t at = sym->addr - m->t->start;
 
 	if (m->n == KERNEL_TABLE_BLOCK)
 		end_block(m);
 	if (!m->n)
-		m->first = m->last = sym->addr;
-	add_varint(&m->block, sym->addr - m->last);
+		m->first = m->last = at;
+	add_varint(&m->block, at - m->last);
 	add_varint(&m->block, sym->size);
 	add_varint(&m->block, module_id(m->t, k->modules.v[sym->module]));
 	buf_add(&m->block, name, strlen(name) + 1);
-	m->last = sym->addr;
+	m->last = at;
 	m->n++;
+}
+
+static const struct symbol_source_ops table_ops = { .lookup = table_lookup, .close = table_close };
+
+static struct kernel_table *table_new(uint64_t start, uint64_t skipped)
+{
+	struct kernel_table *t = xcalloc(1, sizeof *t);
+
+	t->base = (struct symbol_source){ .ops = &table_ops,
+					  .origin = "kallsyms",
+					  .skipped = skipped };
+	t->start = start;
+	t->open = NO_BLOCK;
+	vec_push(&t->modules, NULL);
+	return t;
+}
+
+/* Takes all functions; with end, only the kernel's own, from start to end. */
+static struct kernel_table *make_table(const struct kallsyms *all, uint64_t start, uint64_t end)
+{
+	struct kernel_table *t = table_new(start, all->base.skipped);
+	struct making m = { .t = t, .zstd = ZSTD_createCCtx() };
+
+	if (!m.zstd)
+		mem_exhausted();
+	for (size_t i = 0; i < all->symbols.n; i++) {
+		const struct kallsyms_symbol *sym = &all->symbols.v[i];
+
+		if (!end || (!sym->module && sym->addr >= start && sym->addr < end))
+			add_function(&m, all, sym);
+	}
+	end_block(&m);
+	ZSTD_freeCCtx(m.zstd);
+	buf_done(&m.block);
+	return t;
+}
+
+/* Frees the unused capacity. */
+static void shrink(struct kernel_table *t)
+{
+	t->packed.data = xrealloc(t->packed.data, t->packed.cap = t->packed.len);
+	t->blocks.v = xreallocarray(t->blocks.v, t->blocks.cap = t->blocks.n, sizeof *t->blocks.v);
 }
 
 int symbol_open_kernel_table(int fd, struct symbol_source **out, struct err *err)
 {
-	static const struct symbol_source_ops ops = { .lookup = table_lookup,
-						      .close = table_close };
 	struct symbol_source *text;
 	int rc = symbol_open_kallsyms(fd, &text, err);
 
 	if (rc)
 		return rc;
-	const struct kallsyms *all = (const struct kallsyms *)text;
-	struct kernel_table *t = xcalloc(1, sizeof *t);
-	struct making m = { .t = t, .zstd = ZSTD_createCCtx() };
-	if (!m.zstd)
-		mem_exhausted();
-	t->base = (struct symbol_source){ .ops = &ops,
-					  .origin = text->origin,
-					  .skipped = text->skipped };
-	t->open = NO_BLOCK;
-	vec_push(&t->modules, NULL);
-	for (size_t i = 0; i < all->symbols.n; i++)
-		add_function(&m, all, &all->symbols.v[i]);
-	end_block(&m);
-	/* Both are final: free the unused capacity. */
-	t->packed.data = xrealloc(t->packed.data, t->packed.cap = t->packed.len);
-	t->blocks.v = xreallocarray(t->blocks.v, t->blocks.cap = t->blocks.n, sizeof *t->blocks.v);
-	ZSTD_freeCCtx(m.zstd);
-	buf_done(&m.block);
+	struct kernel_table *t = make_table((const struct kallsyms *)text, 0, 0);
+	shrink(t);
 	symbol_close(text);
+	*out = &t->base;
+	return 0;
+}
+
+int kernel_table_of(const struct symbol_source *kallsyms, uint64_t start, uint64_t end,
+		    struct symbol_source **out)
+{
+	struct kernel_table *t = make_table((const struct kallsyms *)kallsyms, start, end);
+
+	if (!t->blocks.n) {
+		table_close(&t->base);
+		return -ENODATA;
+	}
+	*out = &t->base;
+	return 0;
+}
+
+/* --- stored ----------------------------------------------------------------------------------- */
+
+static const char table_magic[8] = "CRKSYMS\1";
+enum { STORED_BLOCK_BYTES = 16, STORED_MAX_PLAIN = 1 << 20 };
+
+static void add_u32(struct buf *b, uint32_t v)
+{
+	v = htole32(v);
+	buf_add(b, &v, sizeof v);
+}
+
+static void add_u64(struct buf *b, uint64_t v)
+{
+	v = htole64(v);
+	buf_add(b, &v, sizeof v);
+}
+
+void kernel_table_write(const struct symbol_source *table, struct buf *out)
+{
+	const struct kernel_table *t = (const struct kernel_table *)table;
+	struct buf body = { 0 };
+
+	add_u32(&body, t->blocks.n);
+	for (size_t i = 0; i < t->blocks.n; i++) {
+		add_u64(&body, t->blocks.v[i].first);
+		add_u32(&body, t->blocks.v[i].packed_bytes);
+		add_u32(&body, t->blocks.v[i].plain_bytes);
+	}
+	buf_add(&body, t->packed.data, t->packed.len);
+	buf_add(out, table_magic, sizeof table_magic);
+	add_u64(out, hash_bytes(body.data, body.len));
+	buf_add(out, body.data, body.len);
+	buf_done(&body);
+}
+
+static bool read_blocks(struct kernel_table *t, struct cur *c)
+{
+	uint32_t n = cur_u32(c), at = 0;
+
+	if (!n || n > cur_left(c) / STORED_BLOCK_BYTES)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		struct kernel_block b = { .first = cur_u64(c), .at = at };
+
+		b.packed_bytes = cur_u32(c);
+		b.plain_bytes = cur_u32(c);
+		if (b.plain_bytes > STORED_MAX_PLAIN ||
+		    __builtin_add_overflow(at, b.packed_bytes, &at))
+			return false;
+		vec_push(&t->blocks, b);
+	}
+	if (cur_left(c) != at)
+		return false;
+	buf_add(&t->packed, c->p, at);
+	return true;
+}
+
+int kernel_table_read(const void *data, size_t len, uint64_t start, struct symbol_source **out)
+{
+	struct cur c = cur_of(data, len);
+	const void *magic = cur_take(&c, sizeof table_magic);
+	uint64_t hash = cur_u64(&c);
+
+	if (c.bad || memcmp(magic, table_magic, sizeof table_magic) != 0 ||
+	    hash != hash_bytes(c.p, cur_left(&c)))
+		return -EBADMSG;
+	struct kernel_table *t = table_new(start, 0);
+	if (!read_blocks(t, &c)) {
+		table_close(&t->base);
+		return -EBADMSG;
+	}
 	*out = &t->base;
 	return 0;
 }

@@ -43,7 +43,7 @@ enum {
 	NAMES_FILE_MAX_ORIGINS = 16,
 	NAMES_FILE_MAX_LINES = 256, /* per address */
 };
-#define NAMES_FILE_MAX_BYTES (64u << 20) /* limit: names kept of one file */
+#define NAMES_FILE_MAX_BYTES (64u << 20) /* limit: kept names of one file */
 
 struct names_entry {
 	uint32_t first;

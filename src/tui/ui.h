@@ -8,7 +8,12 @@
  *
  *     line 0         what is watched, and the state of the recording
  *     1 … 4          bars of CPUs
- *     then           tabs; the tab's content; at the bottom keys, a message, or the prompt */
+ *     then           tabs; the tab's content; at the bottom keys, a message, or the prompt
+ *
+ * A frame every second has to be cheap: functions are summed by stack and by number, without a
+ * tree (function_sums.c); samples are read in their stored order, not sorted (cmd/top/top_rows.c);
+ * names come from files and kernel symbols that stay open (cmd/top/top_live.c). The live profile
+ * has a minute of samples, and its dictionary is rebuilt when it is large. */
 #ifndef CRESSET_TUI_UI_H
 #define CRESSET_TUI_UI_H
 

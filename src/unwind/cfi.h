@@ -77,7 +77,7 @@ int cfi_file_section(const struct elf_file *f, enum cfi_file_kind kind, struct b
 enum {
 	RESTORER_SIZE = 9,
 	RESTORER_MAX = 16,            /* per file */
-	RESTORER_MAX_TEXT = 64 << 20, /* limit: bytes of code searched for signal restorers */
+	RESTORER_MAX_TEXT = 64 << 20, /* limit: code searched for signal restorers */
 };
 
 /* Stores the file offsets of at most RESTORER_MAX of them and returns their number. Searches only

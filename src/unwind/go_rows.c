@@ -222,7 +222,7 @@ static size_t go_switches_find(const uint8_t *code, size_t size, bool keeps_fp,
 
 enum {
 	WORD = 8,
-	/* limit: steps for all unwind rows of a Go program; terraform has 0.8 million */
+	/* limit: steps for a Go program's unwind rows; terraform has 0.8 million */
 	GO_MAX_ALL_STEPS = 64 << 20,
 	GO_MAX_DEPTH = 1 << 30, /* bytes of a frame */
 	GO_MAX_SWITCH_CODE =

@@ -15,7 +15,7 @@ struct err;
 
 /* libLLVM has 0.8 million rows and a table of 2.5 MiB. */
 /* limit UNWIND_MAX_ROWS: rows of a file's call frame information */
-/* limit UNWIND_MAX_IMAGE: bytes of a file's unwind table */
+/* limit UNWIND_MAX_IMAGE: bytes of its unwind table */
 enum { UNWIND_MAX_ROWS = 16 << 20, UNWIND_MAX_IMAGE = 128 << 20 };
 
 struct unwind_table {

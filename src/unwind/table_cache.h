@@ -39,9 +39,9 @@ enum {
 	TABLE_CACHE_VERSION = 1,
 	TABLE_CACHE_BUILDER = 1, /* raise it whenever a file's table becomes another */
 };
-/* limit TABLE_CACHE_MAX_BYTES: unwind tables on disk, of all files together */
+/* limit TABLE_CACHE_MAX_BYTES: unwind tables on disk, of all files */
 #define TABLE_CACHE_MAX_BYTES     (256ull << 20)
-/* limit TABLE_CACHE_UNSAVED_BYTES: unwind tables that wait for the disk; others are not saved */
+/* limit TABLE_CACHE_UNSAVED_BYTES: those waiting for the disk; others are not saved */
 #define TABLE_CACHE_UNSAVED_BYTES (4ull << 20)
 #define TABLE_CACHE_SETTLED_NS    2000000000ll
 

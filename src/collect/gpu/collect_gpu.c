@@ -33,7 +33,7 @@
 
 /* Limits of an always-on collector. */
 /* limit MAX_LIVE_ALWAYS: GPU allocations in use, always on */
-/* limit MAX_ORIGINS_ALWAYS: stacks that launch or allocate on a GPU, always on */
+/* limit MAX_ORIGINS_ALWAYS: stacks of launches and allocations, always on */
 enum { MAX_LIVE_ALWAYS = 1 << 16, MAX_ORIGINS_ALWAYS = 1 << 14 };
 
 /* How long a recording waits for its first probes, and the end of one until they are gone. */
@@ -261,6 +261,8 @@ static void add_mapped(struct collect_gpu *g, const struct side_record *r)
 
 bool collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)
 {
+	if (!g->probes && !g->time)
+		return false;
 	bool is_wanted = r->kind == SIDE_MMAP && r->name && gpu_probes_want(r->name);
 
 	if (is_wanted && device_is_far(r->pid, r->maj, r->min))

@@ -1,7 +1,14 @@
 /* collect/gpu/collect_gpu.h: the collector's GPU part: probes on GPU libraries
  * (collect/gpu/gpu_probes.h), memory in use by programs (collect/resolve/gpu_live.h), what ran on
  * GPUs (collect/gpu/gpu_time.h) and where it stalled (collect/gpu/gpu_stall.h). Each exists only if
- * it was requested. */
+ * it was requested.
+ *
+ * Always on: level 0 in processes that map a GPU library, level 1 in programs with the library
+ * inside. A library that cannot be switched off again is not switched on; that, and another tool
+ * with CUPTI, is logged once per program. A ring held by another agent is requested every 10 s. At
+ * a cut rings are read and launches waited for (20 ms). Memory in use is a snapshot per interval,
+ * a sample for each thread and stack; one of 0 when a process's memory or the process is gone.
+ * After lost calls the kernel's table shows existing allocations. */
 #ifndef CRESSET_COLLECT_GPU_COLLECT_GPU_H
 #define CRESSET_COLLECT_GPU_COLLECT_GPU_H
 

@@ -4,7 +4,12 @@
  * A separate thread, at the lowest priority, opens the files through /proc/PID (map_files,
  * otherwise the path below the process's root if that is the same inode) and searches those with
  * device code, each file once for a model of devices. The program is not involved. Code that was
- * made at run time is in no file. */
+ * made at run time is in no file.
+ *
+ * CUPTI's number of an image is unpublished. So an image matches if it has all sampled functions,
+ * each larger than the offsets, for this model; if several images match, a place is reported only
+ * if all agree. A generated kernel with the name of one in a file, and not larger, would be taken
+ * for it. */
 #ifndef CRESSET_COLLECT_GPU_GPU_CODE_FILES_H
 #define CRESSET_COLLECT_GPU_GPU_CODE_FILES_H
 
@@ -16,14 +21,14 @@ struct gpu_code_found;
 struct gpu_code_wanted;
 
 enum {
-	GPU_CODE_PROGRAMS = 256,  /* limit: programs whose files are searched for device code */
-	GPU_CODE_FILES = 1 << 14, /* limit: files searched for device code, of all programs */
-	GPU_CODE_WITH_CODE = 256, /* limit: files that have device code */
+	GPU_CODE_PROGRAMS = 256,  /* limit: programs searched for device code */
+	GPU_CODE_FILES = 1 << 14, /* limit: files of all programs searched for it */
+	GPU_CODE_WITH_CODE = 256, /* limit: files that have it */
 	/* Files with code of a program that are opened before the first of them is searched. */
-	GPU_CODE_OPENED = 256, /* limit: files of a program searched for device code */
+	GPU_CODE_OPENED = 256, /* limit: files of one program searched for it */
 	/* limit: CPU time to search for an interval's code; a recording's end waits longer */
 	GPU_CODE_SEARCH_MS = 1000,
-	GPU_CODE_WAIT_MS = 30000, /* limit: how long the end of a recording waits for device code */
+	GPU_CODE_WAIT_MS = 30000, /* limit: wait for it at a recording's end */
 };
 
 struct gpu_code_files;

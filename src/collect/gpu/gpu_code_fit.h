@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 enum {
-	/* limit: images with the wanted functions; with more the source stays unknown */
+	/* limit: images with the wanted functions; beyond, no source is known */
 	GPU_CODE_FITTING = 32,
-	GPU_CODE_ALIKE = 8, /* limit: different images that are opened and compared */
+	GPU_CODE_ALIKE = 8, /* limit: different images opened and compared */
 };
 
 /* A sampled function, with its largest offset. */

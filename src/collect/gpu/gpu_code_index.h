@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 enum {
-	/* limit: functions of a file with device code; others are not found */
+	/* limit: functions of a file with code; others are not found */
 	GPU_CODE_FUNCTIONS = 1 << 20,
 	/* CPU time, for one file; libcublasLt takes 0.4 s. */
-	GPU_CODE_FILE_MS = 20000, /* limit: CPU time to search one file for device code */
+	GPU_CODE_FILE_MS = 20000, /* limit: CPU time to search one file */
 };
 
 struct gpu_code_function {

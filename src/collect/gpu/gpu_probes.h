@@ -16,7 +16,7 @@
 
 struct gpu_probes;
 
-/* limit: files of GPU libraries with probes, a share for each user; others are counted */
+/* limit: GPU libraries with probes, a share per user; others are counted */
 enum { GPU_MAX_FILES = 128 };
 
 struct helper;

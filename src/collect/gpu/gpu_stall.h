@@ -28,11 +28,11 @@
 #include "gpu/ring/ring_read.h"
 
 enum {
-	/* limit: places of GPU stalls (instruction and reason) of all programs */
+	/* limit: places of GPU stalls (instruction, reason) */
 	GPU_STALL_ROWS = 1 << 20,
-	/* limit: GPU contexts whose stalls are sampled, of all programs */
+	/* limit: GPU contexts whose stalls are sampled */
 	GPU_STALL_CONTEXTS = 1 << 14,
-	GPU_STALL_REASONS = 1 << 18, /* limit: reasons of GPU stalls, of all contexts */
+	GPU_STALL_REASONS = 1 << 18, /* limit: reasons of stalls, of all contexts */
 };
 
 struct gpu_stall;

@@ -13,8 +13,8 @@
 #include "gpu/ring/ring_read.h"
 
 enum {
-	GPU_STALL_MODULES = 1 << 14,      /* limit: images of device code of sampled kernels */
-	GPU_STALL_CODE_BYTES = 256 << 20, /* limit: bytes of images of device code, all together */
+	GPU_STALL_MODULES = 1 << 14,      /* limit: device code images of sampled kernels */
+	GPU_STALL_CODE_BYTES = 256 << 20, /* limit: bytes of all these images */
 };
 #define GPU_STALL_NO_MODULE UINT32_MAX
 

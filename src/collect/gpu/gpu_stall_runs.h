@@ -10,7 +10,7 @@
 enum {
 	/* {kernel, stack} of a process and device; further ones are ignored when samples are
 	 * split. */
-	GPU_STALL_RUNS = 1 << 18, /* limit: stacks of kernels that GPU stalls are split among */
+	GPU_STALL_RUNS = 1 << 18, /* limit: stacks of kernels that stalls are split among */
 	GPU_STALL_ALL = 0,        /* instead of a kernel: all code that ran */
 };
 

@@ -12,11 +12,11 @@ struct resolver;
 struct sink;
 
 enum {
-	/* limit: programs with GPU time at one time, some 8 MiB each, a share for each user */
+	/* limit: programs with GPU time, some 8 MiB each, a share per user */
 	GPU_TIME_PROGRAMS = 256,
-	/* limit: how long the ring of a mapped library is looked for */
+	/* limit: time to find a mapped library's ring */
 	GPU_TIME_FOUND_WITHIN_S = 20, /* the library makes its ring soon after mapping */
-	/* limit: GPU records kept one by one in an interval, always on; others are summed */
+	/* limit: GPU records kept apart in an interval, always on; others are summed */
 	GPU_TIME_EXACT = 1 << 14,
 };
 

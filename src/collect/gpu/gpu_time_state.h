@@ -62,7 +62,7 @@ void gpu_pending_rings_end(struct gpu_pending_rings *h);
  * stays when the sink changes, and a frame of the sink once needed. */
 
 enum {
-	/* limit: GPU kernels by device and stream; others lose device and stream */
+	/* limit: GPU kernels by device and stream; others lose both */
 	GPU_WORKS_MAX = 1 << 18,
 	GPU_WORKS_FEW = 1 << 12, /* not worth forgetting */
 };
@@ -107,7 +107,7 @@ struct gpu_windows {
 	bool is_given_up;         /* no window will open */
 };
 
-/* limit: sums of GPU records at the same time; more make space for themselves */
+/* limit: sums of GPU records; new ones displace others */
 enum { GPU_DENSITY_ROWS = 8192 };
 
 struct gpu_dense {
@@ -125,7 +125,7 @@ struct gpu_density { /* zeroed = empty */
 	void *ctx;
 };
 
-/* limit: GPU records that get their stack by estimate; others lose their time */
+/* limit: GPU records with an estimated stack; others lose their time */
 enum { GPU_HELD_MAX = 1 << 20 };
 
 struct held_record {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Devices of each kind; further ones are left out. */
-enum { HOST_MAX_DEVICES = 256 }; /* limit: disks, and networks, that are measured */
+enum { HOST_MAX_DEVICES = 256 }; /* limit: measured disks, and networks */
 
 struct host_metric {
 	const char *name, *unit;

@@ -28,9 +28,9 @@ struct host_points;
 
 enum {
 	HOST_READ_PROCESSES = 64, /* limit: processes whose time and memory are read */
-	HOST_BUSIEST = 20,        /* limit: names of processes that are given */
+	HOST_BUSIEST = 20,        /* limit: process names given */
 	/* Names whose sums are retained. With more, names that were not busy start from 0 again. */
-	HOST_MAX_NAMES = 512, /* limit: names of processes whose sums are retained */
+	HOST_MAX_NAMES = 512, /* limit: process names with retained sums */
 };
 
 struct host_process {

@@ -128,7 +128,7 @@ void host_networks_put(struct cur net_dev, const struct host_device_facts *facts
  *
  * Processes of one name are added up: a pid is no label. */
 
-/* limit: processes of a GPU that are named at one time; others are [other] */
+/* limit: named processes of a GPU; others are [other] */
 enum { HOST_GPU_NAMES = 64 };
 
 /* Points about the machine have w's current time, which is left unchanged. */

@@ -72,7 +72,7 @@ struct inspection {
 	struct inspected_runtimes runtimes; /* known interpreters */
 };
 
-enum { INSPECT_MAX_FILES = 4096 }; /* limit: files of a process that doctor looks at */
+enum { INSPECT_MAX_FILES = 4096 }; /* limit: files of a process doctor examines */
 
 /* Returns 0; -ESRCH: no such process; -EACCES: no permission. Downloads debug files if the options
  * of files allow it. */

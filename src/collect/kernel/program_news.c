@@ -66,6 +66,12 @@ void program_news_take(struct program_news *n)
 	ring_buffer__consume(n->ring);
 }
 
+void program_news_each(const struct program_news *n, void (*fn)(void *ctx, uint32_t pid), void *ctx)
+{
+	for (size_t i = 0; i < n->taken.n; i++)
+		fn(ctx, n->taken.v[i].pid);
+}
+
 /* Makes room by forgetting all. */
 static void forget_all(struct program_news *n)
 {

@@ -16,6 +16,9 @@ int program_news_open(int programs, int ring, int epoll_fd, uint64_t tag, struct
 		      struct err *err);
 /* Takes the programs that have started so far. */
 void program_news_take(struct program_news *n);
+/* Passes the processes of the programs taken, until they are known. */
+void program_news_each(const struct program_news *n, void (*fn)(void *ctx, uint32_t pid),
+		       void *ctx);
 /* Marks the programs taken as known: call it when their files are open. Their execs send no event
  * for PROGRAM_KNOWN_NS. */
 void program_news_learn(struct program_news *n);

@@ -1,4 +1,9 @@
-/* Settles the options of the sampler, and loads its BPF object. */
+/* Settles the options of the sampler, and loads its BPF object.
+ *
+ * Features are passed as constants, so the verifier skips unused branches. Programs load in
+ * groups: base, walker, runtimes, waits, wakers; GPU probes when a library is first seen. If the
+ * verifier refuses a program, it is loaded alone for its message, once without the runtimes, then
+ * the cheapest group is dropped. */
 #include "collect/kernel/sampler_state.h"
 
 #include "base/err.h"

@@ -42,7 +42,7 @@ enum wait_hook { WAIT_HOOK_AUTO = 0, WAIT_HOOK_SCHED_EXIT, WAIT_HOOK_SYS_EXIT };
  * are off. */
 enum collect_clock { CLOCK_AUTO = 0, CLOCK_CPU, CLOCK_CYCLES };
 
-/* limit: processes and threads as targets; others are counted */
+/* limit: target processes and threads; others are counted */
 enum { COLLECT_MAX_TARGETS = 10240 };
 
 /* Defaults that 0 stands for below. They are macros with a unit because texts of options are made

@@ -212,6 +212,34 @@ void side_band_quiet(struct side_band *sb, bool quiet)
 	sb->is_quiet = quiet;
 }
 
+static void peek_ring(const struct cpu_ring *c, void (*fn)(void *ctx, const struct side_record *r),
+		      void *ctx)
+{
+	struct side_ring ahead = { c->ring.data, c->ring.size, ring_head(c), c->ring.tail, { 0 } };
+	struct side_record r;
+	const uint8_t *rec;
+	size_t len;
+
+	while (side_ring_next(&ahead, &rec, &len))
+		if (side_record_is_of_task(rec, len) && side_record_decode(rec, len, &r))
+			fn(ctx, &r);
+	side_ring_done(&ahead);
+}
+
+void side_band_peek(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
+		    void *ctx)
+{
+	for (size_t i = 0; i < sb->rings.n; i++)
+		if (sb->rings.v[i].kind == RING_TASKS)
+			peek_ring(&sb->rings.v[i], fn, ctx);
+}
+
+/* The kernel also writes FORK and EXIT for an event of mappings. The other ring has them. */
+static bool is_twice(const struct cpu_ring *c)
+{
+	return c->kind == RING_MAPPINGS && (c->next.kind == SIDE_FORK || c->next.kind == SIDE_EXIT);
+}
+
 /* The records read so far have been used: the kernel may overwrite them once it knows the new
  * tail. */
 static void take_next(struct cpu_ring *c)
@@ -222,7 +250,7 @@ static void take_next(struct cpu_ring *c)
 	__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
 	c->has_next = false;
 	while (!c->has_next && side_ring_next(&c->ring, &rec, &len))
-		c->has_next = side_record_decode(rec, len, &c->next);
+		c->has_next = side_record_decode(rec, len, &c->next) && !is_twice(c);
 	if (!c->has_next)
 		__atomic_store_n(&c->page->data_tail, c->ring.tail, __ATOMIC_RELEASE);
 }

@@ -1,10 +1,11 @@
 /* collect/kernel/side_band.h: perf's side band: records of what processes do, next to the samples.
  *
  * Two software dummy events per CPU: one ring carries MMAP2 (without build ids), the other COMM,
- * FORK and EXIT; both carry LOST. The reader is woken when a quarter of a ring is full, since a
- * wakeup costs more than reading what a new process maps. What cannot wait are files that were not
- * seen before and may be gone in a moment: collect/kernel/program_news.h. Records read at once are
- * handed out in time order. */
+ * FORK and EXIT; both carry LOST. Each record is handed out once, all of one reading in time
+ * order. The reader is woken when a quarter of a ring is full, since a wakeup costs more than
+ * reading what a new process maps. Files that were not seen before may be gone in a moment: see
+ * collect/kernel/program_news.h.
+ */
 #ifndef CRESSET_COLLECT_KERNEL_SIDE_BAND_H
 #define CRESSET_COLLECT_KERNEL_SIDE_BAND_H
 
@@ -49,6 +50,9 @@ int side_band_update_cpus(struct side_band *sb, struct err *err);
 /* Returns whether the unread records would wake the reader; the ring that woke it may have been
  * read since. */
 bool side_band_is_urgent(const struct side_band *sb);
+/* Passes the unread FORK, EXIT and LOST records to fn, ring by ring, and leaves them unread. */
+void side_band_peek(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
+		    void *ctx);
 /* Reads everything there is now and passes each record to fn, in time order: a process that is
  * forked on one CPU and runs on another is not seen to run first. */
 void side_band_drain(struct side_band *sb, void (*fn)(void *ctx, const struct side_record *r),
@@ -89,5 +93,7 @@ void side_ring_done(struct side_ring *r); /* data stays the caller's */
 /* Decodes one record written with SIDE_SAMPLE_TYPE. Returns false for unknown kinds and malformed
  * records. out->name points into rec. */
 bool side_record_decode(const uint8_t *rec, size_t len, struct side_record *out);
+/* Returns whether a record is a FORK, EXIT or LOST. */
+bool side_record_is_of_task(const uint8_t *rec, size_t len);
 
 #endif

@@ -135,3 +135,14 @@ bool side_record_decode(const uint8_t *rec, size_t len, struct side_record *out)
 	*out = r;
 	return true;
 }
+
+bool side_record_is_of_task(const uint8_t *rec, size_t len)
+{
+	struct perf_event_header h;
+
+	if (len < sizeof h)
+		return false;
+	memcpy(&h, rec, sizeof h);
+	return h.type == PERF_RECORD_FORK || h.type == PERF_RECORD_EXIT ||
+	       h.type == PERF_RECORD_LOST;
+}

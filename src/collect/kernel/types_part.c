@@ -1,4 +1,9 @@
-/* Selects types by the table's names, copies them, and renumbers their references. */
+/* Selects types by the table's names, copies them, and renumbers their references.
+ *
+ * Reading all types (5 MB) takes 35 ms of CPU time, so the 45 KB that the table's rows name stay
+ * in the cache directory, under a hash of the table and of the kernel's notes with its build id.
+ * If they lack a group's types, or the programs do not load with them, all types are read: a
+ * stored file never decides what a recording lacks. */
 #include "collect/kernel/types_part.h"
 
 #include "base/buf.h"
@@ -256,7 +261,7 @@ struct part_header {
 	uint64_t needs, whole_bytes, sum;
 };
 #define PART_MAGIC "CRTYPES"
-/* limit: stored types of all kernels and versions of this program */
+/* limit: stored types of all kernels and versions of cresset */
 enum { PARTS_MAX_BYTES = 4 << 20 };
 
 /* The notes of a kernel contain its build id. */

@@ -1,6 +1,12 @@
 /* collect/kernel/wait_pace.h: limits how many waits all CPUs together record, based on what each
  * has seen. CPUs write only their own numbers (bpf/task_times.h), and the reader adds them up each
- * time it reads, at least four times a second. */
+ * time it reads, at least four times a second.
+ *
+ * Time is cut into quanta. A wait that contains a random moment of a quantum is taken and weighs
+ * the quantum: sums stay unbiased, exact times are not affected. With more than 4,096 pending
+ * waits `up` and `agent` report them in turns, each thread every 2nd to 16th interval, because
+ * rows for all at every cut are more than a store takes. A report covers the time since the
+ * previous one, and an ended wait is reported immediately: sums are exact, but late. */
 #ifndef CRESSET_COLLECT_KERNEL_WAIT_PACE_H
 #define CRESSET_COLLECT_KERNEL_WAIT_PACE_H
 
@@ -33,8 +39,8 @@ struct wait_limits wait_pace_look(struct wait_pace *p, const struct wait_rate *c
  * of that many threads; 1: all threads. pending: number of pending waits at the last report. All
  * turns together, a period each, take at most max_ns. */
 #define WAIT_REPORTED_WITHIN_NS 200000000000ull /* each pending wait is reported again within it */
-/* limit WAIT_PACE_AT_ONCE: pending waits in a report of up and agent; more arrive in turns */
-/* limit WAIT_PACE_TURNS_MOST: turns until each pending wait is reported */
+/* limit WAIT_PACE_AT_ONCE: pending waits in a report of up, agent; more arrive in turns */
+/* limit WAIT_PACE_TURNS_MOST: turns until each is reported */
 enum { WAIT_PACE_AT_ONCE = 4096, WAIT_PACE_TURNS_MOST = 16 };
 uint32_t wait_pace_turns(uint64_t pending, uint64_t period_ns, uint64_t max_ns);
 

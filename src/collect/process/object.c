@@ -351,7 +351,7 @@ static void ask_far(struct object_table *t, struct object *o, const struct mappe
 
 static void close_copies(struct object_table *t, const struct object *but)
 {
-	/* limit: all open copies of files on file systems that may not respond */
+	/* limit: open copies of files on unresponsive file systems */
 	enum { MAX_BYTES = 1 << 30 };
 
 	for (struct object *o = t->oldest, *next; o && t->far_bytes > MAX_BYTES; o = next) {
@@ -596,6 +596,18 @@ uint32_t object_of_record(struct object_table *t, const struct side_record *r)
 		o = see(t, id, r);
 	}
 	return file_stamp_is_newer(&o->stamp, r->time_ns) ? add_rewritten(t, r) : id;
+}
+
+void object_touch(struct object_table *t, const struct side_record *r)
+{
+	uint32_t id = r->ino ? object_index_find_inode(t, r->name, r->maj, r->min, r->ino,
+						       r->ino_generation)
+			     : OBJECT_NONE;
+
+	if (id == OBJECT_NONE)
+		return;
+	t->all.v[id]->was_idle = false;
+	mark_used(t, t->all.v[id]);
 }
 
 uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_map *m)

@@ -43,8 +43,8 @@ enum {
 	OBJECT_ANON = 0, /* anonymous executable memory; always exists */
 };
 enum {
-	OBJECT_MAX = 65536, /* limit: files known at one time; later ones are not known */
-	/* limit: files of a user other than root, counted as soon as OBJECT_UNCHARGED are known */
+	OBJECT_MAX = 65536, /* limit: files known at a time; later ones are not */
+	/* limit: files of a user but root, once OBJECT_UNCHARGED are known */
 	OBJECT_MAX_USER = OBJECT_MAX / 4,
 	OBJECT_UNCHARGED = 1024,
 };
@@ -144,6 +144,9 @@ void object_table_done(struct object_table *t);
  * object_unref. OBJECT_NONE when the table is full. */
 uint32_t object_of_record(struct object_table *t, const struct side_record *r);
 uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_map *m);
+
+/* Notes that the file of a record is in use; nothing is opened or added. */
+void object_touch(struct object_table *t, const struct side_record *r);
 
 void object_ref(struct object_table *t, uint32_t id);
 void object_unref(struct object_table *t, uint32_t id);

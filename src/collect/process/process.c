@@ -160,6 +160,8 @@ struct process *process_fork(struct process_table *t, uint32_t ppid, uint32_t pi
 	struct process *p = process_add(t, pid);
 	struct process *parent = process_find(t, ppid);
 
+	if (p)
+		p->parent = ppid;
 	if (!p || !parent)
 		return p;
 	memcpy(p->name, parent->name, sizeof p->name);

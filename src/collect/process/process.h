@@ -19,9 +19,9 @@ struct image_map;
 
 #define PROCESS_GRACE_NS 1000000000ull
 enum {
-	PROCESS_MAX = 131072,     /* limit: processes at the same time; others are not known */
-	PROCESS_MAX_MAPS = 16384, /* limit: executable mappings of one process */
-	/* limit: executable mappings of all processes; forks share theirs */
+	PROCESS_MAX = 131072,     /* limit: processes at a time; others are not known */
+	PROCESS_MAX_MAPS = 16384, /* limit: executable mappings of a process */
+	/* limit: mappings of all processes; forks share theirs */
 	PROCESS_MAX_ALL_MAPS = 2097152,
 	PROCESS_MANY_MAPS = 512, /* a process with fewer is not counted for its user */
 	/* limit: mappings of a user's processes with many, except root's */
@@ -47,6 +47,7 @@ struct process_traced {
 
 struct process {
 	uint32_t pid;
+	uint32_t parent;           /* at its fork; 0: that was not seen */
 	char name[EVENT_COMM_LEN]; /* of the main thread, NUL-terminated */
 	struct image *image;       /* NULL: never read, or a kernel thread */
 	uint32_t user, charged;    /* the user charged for its mappings, and their number */

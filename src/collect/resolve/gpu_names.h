@@ -21,7 +21,7 @@
 
 struct gpu_machine;
 
-enum { GPU_NAMES_MAX = 1024 }; /* limit: names of GPUs, of all programs; others have no label */
+enum { GPU_NAMES_MAX = 1024 }; /* limit: names of GPUs; others have no label */
 
 struct gpu_name {
 	char label[24], uuid[64];

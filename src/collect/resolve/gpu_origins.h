@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum { GPU_ORIGINS_MAX = 1 << 20 }; /* limit: stacks that launch on a GPU, by thread */
+enum { GPU_ORIGINS_MAX = 1 << 20 }; /* limit: stacks of GPU launches, by thread */
 
 /* Returns the new number of an origin. */
 typedef uint32_t gpu_origin_move(void *ctx, uint32_t id);

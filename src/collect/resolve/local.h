@@ -84,7 +84,7 @@ void local_code_done(struct local_code *code);
 /* File offsets for recordings that have addresses relative to the first segment of a file. Needs
  * the file that was running, as local_names does: its layout is not in the recording. */
 
-/* limit: files of a recording with relative addresses; frames of later ones have no names */
+/* limit: files with relative addresses; later ones' frames have no names */
 enum { LOCAL_OFFSETS_MAX_FILES = 4096 };
 
 struct local_offsets {                    /* zeroed = empty */
@@ -109,9 +109,9 @@ void local_offsets_done(struct local_offsets *l);
  * before it are retained. The table of each file is retained; past LOCAL_STACKS_MAX_BYTES no more
  * are built. Memory is the recorded copy of the stack, and code from the files. */
 
-/* limit: unwind tables for the stacks of a perf.data */
+/* limit: unwind tables for a perf.data; other code is not walked */
 #define LOCAL_STACKS_MAX_BYTES (256ull << 20)
-/* limit: frames of a stack of a perf.data */
+/* limit: frames of a stack of it */
 enum { LOCAL_STACKS_MAX_FRAMES = 4096 }; /* 64 KiB, the largest sample, in frames of 16 bytes */
 
 /* Why a stack was not walked, or not as far as its code goes. */

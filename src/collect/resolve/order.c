@@ -167,14 +167,20 @@ static void part_due(struct order *o, uint64_t barrier_ns)
 	o->entries.n = n;
 }
 
-static void need_of(struct lives *l, const union order_event *ev)
+void order_needs(const struct order *o, size_t i, void (*fn)(void *ctx, uint32_t pid), void *ctx)
 {
+	const union order_event *ev = &o->samples.v[i].ev;
 	const struct wait_info *wait = &ev->wait.wait;
 	bool is_wait = ev->sample.kind == EVENT_WAIT || ev->sample.kind == EVENT_RAW;
 
-	lives_need(l, ev->sample.tgid);
+	fn(ctx, ev->sample.tgid);
 	if (is_wait && wait->waker_tgid)
-		lives_need(l, wait->waker_tgid);
+		fn(ctx, wait->waker_tgid);
+}
+
+static void need_life(void *ctx, uint32_t pid)
+{
+	lives_need(ctx, pid);
 }
 
 /* A process with a sample after the barrier is also needed. */
@@ -183,14 +189,14 @@ static void find_lives(struct order *o)
 	lives_clear(&o->lives);
 	for (size_t i = 0; i < o->entries.n; i++)
 		if (!o->entries.v[i].is_side)
-			need_of(&o->lives, &o->samples.v[o->entries.v[i].index].ev);
+			order_needs(o, o->entries.v[i].index, need_life, &o->lives);
 	for (size_t i = o->due.n; i-- > 0;) {
 		const struct order_entry *e = &o->due.v[i];
 
 		if (e->is_side)
 			lives_add(&o->lives, &o->sides.v[e->index].rec);
 		else
-			need_of(&o->lives, &o->samples.v[e->index].ev);
+			order_needs(o, e->index, need_life, &o->lives);
 	}
 }
 

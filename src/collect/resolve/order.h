@@ -65,6 +65,8 @@ void order_add_gpu(struct order *o, const struct event_gpu *g);
 void order_add_thread(struct order *o, const struct event_thread *t);
 void order_add_raw(struct order *o, const struct event_raw *raw);  /* copies it */
 void order_add_side(struct order *o, const struct side_record *r); /* copies the name */
+/* Calls fn for each process that the sample with the number i refers to. */
+void order_needs(const struct order *o, size_t i, void (*fn)(void *ctx, uint32_t pid), void *ctx);
 /* Returns the time of the oldest pending sample with a stack copy; UINT64_MAX: none. */
 uint64_t order_oldest_raw_ns(const struct order *o);
 void order_take(struct order *o, uint64_t barrier_ns, const struct order_ops *ops, void *ctx);

@@ -89,6 +89,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 	r->links.runtimes = NULL;
 	kernel_space_init(&r->kernel, r->sink);
 	r->kernel.keeps_symbols = opts->keep_kernel_names;
+	r->kernel.cache_root = links->cache_root;
 	label_table_init(&r->labels, NULL);
 	r->labels.reader = links->reader;
 	snprintf(r->period, sizeof r->period, "%g", (double)asked->waits.cut_every_ns / 1e9);
@@ -416,6 +417,15 @@ void resolve_apply(struct resolver *r, const struct side_record *rec)
 void resolve_pass(struct resolver *r, const struct side_record *rec)
 {
 	release_object(r, rec);
+}
+
+/* Its files stay open for the next process that maps them. */
+void resolve_skip(struct resolver *r, const struct side_record *rec)
+{
+	if (rec->kind == SIDE_MMAP)
+		object_touch(&r->objects, rec);
+	else if (r->space)
+		space_passed(r->space, rec);
 }
 
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st)

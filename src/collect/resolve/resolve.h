@@ -68,6 +68,9 @@ void resolve_apply(struct resolver *r, const struct side_record *rec);
 /* In place of resolve_apply, for a record of a brief life (lives.h). */
 void resolve_pass(struct resolver *r, const struct side_record *rec);
 
+/* In place of all of these, for a record of a brief life that is skipped (brief.h). */
+void resolve_skip(struct resolver *r, const struct side_record *rec);
+
 /* Announces a process that will be sampled. */
 void resolve_expect(struct resolver *r, uint32_t pid);
 /* Announces a process with a recorded wait, as soon as the wait is read. */

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 enum {
-	/* limit: contents of stacks kept to be resolved, both generations */
+	/* limit: stacks to be resolved, both generations */
 	STACK_CACHE_MAX_BYTES = 8 << 20,     /* of contents, both generations; or max_bytes */
 	STACK_CACHE_MAX_RESOLVED = 32 << 10, /* then all are forgotten */
 };

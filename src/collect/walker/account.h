@@ -31,7 +31,7 @@ enum account_part {
 };
 
 /* No more samples are held: they are then scaled by what is known. */
-/* limit: samples of wall kept until the times of their threads are there */
+/* limit: wall samples waiting for their threads' times */
 enum { ACCOUNT_MAX_HELD = 256 << 10 };
 
 struct account_opts {

@@ -25,7 +25,7 @@
 enum {
 	MAX_KINDS = 8,
 	MAX_PLACES = 16,          /* objects with a runtime in one process */
-	MAX_NAMED = 8 << 10,      /* limit: names of Python frames kept in a generation */
+	MAX_NAMED = 8 << 10,      /* limit: Python frame names kept in a generation */
 	MAX_NAME_BYTES = 1 << 20, /* text of these names */
 	ENDED_KEPT = 1 << 10,     /* frames of ended processes, too few to forget */
 };

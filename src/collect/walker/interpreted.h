@@ -4,7 +4,11 @@
  *
  * Names are in the memory of the process, which may end at any moment. So they are read as soon as
  * a stack is seen, a quarter of a second before its samples are resolved. They are retained by the
- * words that the kernel sent, so that they outlive the process. */
+ * words that the kernel sent, so that they outlive the process.
+ *
+ * A process is found a few ms after it maps the files; an interpreter that describes itself only
+ * once started is examined again after 5, 10, 20 … ms. A fork gets its parent's rows. Contents of
+ * stacks wake the reader at most every 20 ms. */
 #ifndef CRESSET_COLLECT_WALKER_INTERPRETED_H
 #define CRESSET_COLLECT_WALKER_INTERPRETED_H
 
@@ -20,7 +24,7 @@ struct object;
 struct object_table;
 struct process;
 
-/* limit: processes with an interpreter; a user other than root: half, with others a quarter */
+/* limit: processes with an interpreter; a user but root: half, with others a quarter */
 enum { INTERPRETED_MAX = 4096 };
 
 /* maps, and what they point to, stay the caller's. */

@@ -60,7 +60,7 @@ void jit_table_done(struct jit_table *t)
 	for (size_t i = 0; i < t->all.n; i++)
 		jit_free(t->all.v[i]);
 	vec_done(&t->all);
-	vec_done(&t->asked);
+	vec_done(&t->sent);
 	left_alone_done(&t->left_users);
 	stream_close(&t->worker);
 	helper_free(t->own_helper);
@@ -199,13 +199,24 @@ static void hand_over_asked(struct jit_table *t, struct jit *j, bool is_over)
 	j->n_asks = 0;
 }
 
+/* Sends a message about a process to the worker, which is there. */
+static void send_about(struct jit_table *t, const struct jit *j, enum code_message type,
+		       const void *payload, size_t len)
+{
+	if (!t->sent.n)
+		t->progress_ns = clock_mono_ns();
+	vec_push(&t->sent, (struct jit_sent){ j->id, j->uid, type });
+	t->n_asked += type == CODE_ASK;
+	stream_put(&t->worker, type, payload, len, -1);
+}
+
 static void forget(struct jit_table *t, struct jit *j)
 {
 	for (size_t i = 0; i < t->all.n; i++)
 		if (t->all.v[i] == j)
 			t->all.v[i] = t->all.v[--t->all.n];
 	if (j->is_told && stream_is_open(&t->worker))
-		stream_put(&t->worker, CODE_CLOSE, &j->id, sizeof j->id, -1);
+		send_about(t, j, CODE_CLOSE, &j->id, sizeof j->id);
 	jit_free(j);
 }
 
@@ -255,14 +266,24 @@ static const struct object *find_dump(const struct jit_table *t, const struct pr
 	return NULL;
 }
 
+static bool is_left_alone(struct jit_table *t, const struct jit *j)
+{
+	return j->is_left || left_alone_has(&t->left_users, j->uid, clock_mono_ns(), false);
+}
+
+/* Not of a process that is left alone: the worker would look at its files. */
 static void tell(struct jit_table *t, struct jit *j)
 {
 	struct code_process_head head = {
-		.id = j->id, .pid = j->pid, .is_raw = t->is_raw, .begun_ns = j->begun_ns
+		.id = j->id,
+		.pid = j->pid,
+		.is_raw = t->is_raw,
+		.parent = j->process ? j->process->parent : 0,
+		.begun_ns = j->begun_ns,
 	};
 	struct buf b = { 0 };
 
-	if (!j->process || (j->is_told && j->has_dump) || !has_worker(t))
+	if (!j->process || (j->is_told && j->has_dump) || is_left_alone(t, j) || !has_worker(t))
 		return;
 	const struct object *dump = find_dump(t, j->process, &head);
 	if (j->is_told && !dump)
@@ -270,7 +291,7 @@ static void tell(struct jit_table *t, struct jit *j)
 	buf_add(&b, &head, sizeof head);
 	if (dump)
 		buf_add(&b, dump->name, strnlen(dump->name, CODE_MAX_PATH - 1));
-	stream_put(&t->worker, CODE_PROCESS, b.data, b.len, -1);
+	send_about(t, j, CODE_PROCESS, b.data, b.len);
 	buf_done(&b);
 	j->is_told = true;
 	j->has_dump = dump != NULL;
@@ -286,10 +307,7 @@ static void send_asks(struct jit_table *t, struct jit *j, struct buf *asks)
 	};
 
 	memcpy(asks->data, &head, sizeof head);
-	if (!t->asked.n)
-		t->progress_ns = clock_mono_ns();
-	vec_push(&t->asked, j->id);
-	stream_put(&t->worker, CODE_ASK, asks->data, asks->len, -1);
+	send_about(t, j, CODE_ASK, asks->data, asks->len);
 	buf_clear(asks);
 	buf_add(asks, &head, sizeof head);
 }
@@ -325,11 +343,6 @@ static void ask_about_asked(struct jit_table *t, struct jit *j)
 	if (asks.len > sizeof head)
 		send_asks(t, j, &asks);
 	buf_done(&asks);
-}
-
-static bool is_left_alone(struct jit_table *t, struct jit *j)
-{
-	return j->is_left || left_alone_has(&t->left_users, j->uid, clock_mono_ns(), false);
 }
 
 /* Requests names for pending samples, unless a response is awaited already. */
@@ -411,14 +424,43 @@ static bool take_names(struct jit_table *t, struct jit *j, const struct stream_m
 	return true;
 }
 
+static void is_served(struct jit_table *t)
+{
+	t->n_asked -= t->sent.v[0].type == CODE_ASK;
+	memmove(t->sent.v, t->sent.v + 1, --t->sent.n * sizeof *t->sent.v);
+	t->has_started = false;
+}
+
+/* Takes a CODE_BEGIN or CODE_DONE. */
+static bool take_report(struct jit_table *t, const struct stream_message *m)
+{
+	bool begins = m->type == CODE_BEGIN;
+	uint32_t id;
+
+	if (m->len != sizeof id || t->has_started == begins)
+		return false;
+	memcpy(&id, m->payload, sizeof id);
+	if (id != t->sent.v[0].id || (!begins && t->sent.v[0].type == CODE_ASK))
+		return false;
+	if (begins)
+		t->has_started = true;
+	else
+		is_served(t);
+	return true;
+}
+
 static bool take_answer(struct jit_table *t, const struct stream_message *m)
 {
-	struct jit *j = t->asked.n ? find(t, t->asked.v[0]) : NULL;
-
-	if (m->type != CODE_NAMES || !j || !take_names(t, j, m))
-		return false;
-	memmove(t->asked.v, t->asked.v + 1, --t->asked.n * sizeof *t->asked.v);
 	t->progress_ns = clock_mono_ns();
+	if (!t->sent.n)
+		return false;
+	if (m->type != CODE_NAMES)
+		return (m->type == CODE_BEGIN || m->type == CODE_DONE) && take_report(t, m);
+	struct jit *j =
+		t->has_started && t->sent.v[0].type == CODE_ASK ? find(t, t->sent.v[0].id) : NULL;
+	if (!j || !take_names(t, j, m))
+		return false;
+	is_served(t);
 	j->deaths = 0;
 	if (j->frames.n < j->n_asks)
 		return true;
@@ -429,18 +471,26 @@ static bool take_answer(struct jit_table *t, const struct stream_message *m)
 	return true;
 }
 
-/* Leaves alone the process whose files the worker read when it stalled, or died for the third time,
- * and others of its user for a while. */
+/* Leaves alone the process at which the worker stalled, or died for the third time, and others of
+ * its user for a while. None if the worker had not started with any. */
 static void leave_alone(struct jit_table *t, enum helper_end how)
 {
-	struct jit *j = t->asked.n ? find(t, t->asked.v[0]) : NULL;
+	const struct jit_sent *at = t->has_started ? &t->sent.v[0] : NULL;
+	struct jit *j = at ? find(t, at->id) : NULL;
 
-	if (!j || (how == HELPER_DIED && ++j->deaths < MAX_DEATHS))
+	if (!at || (how == HELPER_DIED && (!j || ++j->deaths < MAX_DEATHS)))
 		return;
-	j->is_left = true;
-	if (j->uid)
-		left_alone_add(&t->left_users, j->uid, clock_mono_ns(), JIT_LEFT_ALONE_NS);
-	hand_over_asked(t, j, true);
+	if (j)
+		j->is_left = true;
+	if (at->uid)
+		left_alone_add(&t->left_users, at->uid, clock_mono_ns(), JIT_LEFT_ALONE_NS);
+}
+
+static void forget_sent(struct jit_table *t)
+{
+	vec_clear(&t->sent);
+	t->n_asked = 0;
+	t->has_started = false;
 }
 
 /* Starts another worker, and repeats requests without a response. */
@@ -448,14 +498,14 @@ static void begin_again(struct jit_table *t, enum helper_end how)
 {
 	leave_alone(t, how);
 	helper_end(t->helper, HELPER_CODE, how, &t->worker);
-	vec_clear(&t->asked);
+	forget_sent(t);
 	for (size_t i = 0; i < t->all.n; i++)
 		t->all.v[i]->is_told = t->all.v[i]->has_dump = false;
 	for (size_t i = 0; i < t->all.n;) {
 		struct jit *j = t->all.v[i];
 
 		vec_clear(&j->frames);
-		if (j->asked.len && j->process && has_worker(t))
+		if (j->asked.len && j->process && !is_left_alone(t, j) && has_worker(t))
 			ask_about_asked(t, j);
 		else if (j->asked.len)
 			hand_over_asked(t, j, true);
@@ -482,7 +532,7 @@ void jit_run(struct jit_table *t)
 	is_good = is_good && rc == -EAGAIN && stream_flush(&t->worker) == 0;
 	if (!is_good)
 		begin_again(t, HELPER_DIED);
-	else if (t->asked.n && clock_mono_ns() > t->progress_ns + JIT_STALL_NS)
+	else if (t->sent.n && clock_mono_ns() > t->progress_ns + JIT_STALL_NS)
 		begin_again(t, HELPER_STUCK);
 }
 
@@ -491,7 +541,7 @@ static void wait_for_answers(struct jit_table *t, uint32_t wait_ms)
 	uint64_t now_ns = clock_mono_ns(), end_ns = now_ns + wait_ms * 1000000ull;
 
 	jit_run(t);
-	while (t->asked.n && stream_is_open(&t->worker) && (now_ns = clock_mono_ns()) < end_ns) {
+	while (t->n_asked && stream_is_open(&t->worker) && (now_ns = clock_mono_ns()) < end_ns) {
 		short events = POLLIN | (stream_has_more(&t->worker) ? POLLOUT : 0);
 		struct pollfd p = { .fd = t->worker.fd, .events = events };
 
@@ -519,9 +569,10 @@ void jit_ask_all(struct jit_table *t, uint32_t wait_ms)
 
 static void drop_questions(struct jit_table *t)
 {
-	if (t->asked.n) /* its responses would be outdated */
+	if (t->n_asked) { /* its responses would be outdated */
 		helper_end(t->helper, HELPER_CODE, HELPER_LEFT, &t->worker);
-	vec_clear(&t->asked);
+		forget_sent(t);
+	}
 	for (size_t i = 0; i < t->all.n && !stream_is_open(&t->worker); i++)
 		t->all.v[i]->is_told = t->all.v[i]->has_dump = false;
 }
@@ -568,7 +619,8 @@ static struct jit *new_jit(struct jit_table *t, struct process *p)
 	*j = (struct jit){
 		.id = ++t->next_id, .process = p, .pid = p->pid, .begun_ns = p->begun_ns
 	};
-	if (proc_uid(p->pid, &j->uid))
+	/* Of one that has ended, its parent's files are read. */
+	if (proc_uid(p->pid, &j->uid) && (!p->parent || proc_uid(p->parent, &j->uid)))
 		j->uid = 0;
 	vec_push(&t->all, j);
 	p->jit = j;

@@ -22,8 +22,9 @@
  * neither is used, and frames without a name are counted.
  *
  * No call here waits longer than its timeout. Samples whose names do not come go to the sink
- * without, and are counted (LOSS_CODE_UNREAD). A process whose files block the worker for
- * JIT_STALL_NS is not queried again, nor are others of its user for a while. */
+ * without, and are counted (LOSS_CODE_UNREAD). The worker reports with which process it starts. If
+ * its files block the worker for JIT_STALL_NS, it is not queried again, nor are others of its user
+ * for a while: neither their names nor their files. */
 #ifndef CRESSET_COLLECT_WALKER_JIT_H
 #define CRESSET_COLLECT_WALKER_JIT_H
 
@@ -38,7 +39,7 @@
 struct sample;
 
 enum {
-	/* limit: samples that wait for names of code made at run time */
+	/* limit: samples waiting for names of run-time code */
 	JIT_MAX_PENDING_BYTES = 4 << 20, /* of all processes: some 20,000 samples */
 	JIT_CUT_MS = 50,                 /* how long a cut waits for names */
 };
@@ -69,6 +70,11 @@ struct jit { /* one per process */
 	uint32_t n_asks;      /* addresses in asked */
 	VEC(uint32_t) frames; /* their responses so far; FRAME_NONE: no name */
 };
+/* A message that the worker has not served. */
+struct jit_sent {
+	uint32_t id, uid; /* of its process, which may be forgotten by now */
+	uint32_t type;    /* enum code_message */
+};
 struct jit_table {
 	struct sink *sink;
 	struct accounts *accounts;
@@ -83,8 +89,10 @@ struct jit_table {
 
 	struct helper *helper, *own_helper;
 	struct stream worker;
-	VEC(uint32_t) asked;          /* ids of unanswered messages, in order */
-	uint64_t progress_ns;         /* last answer, or first request */
+	VEC(struct jit_sent) sent;    /* in order; the worker is at the first … */
+	bool has_started;             /* … and has started with it */
+	uint32_t n_asked;             /* requests for names among them */
+	uint64_t progress_ns;         /* last message from the worker, or first one to it */
 	struct left_alone left_users; /* their files are not read */
 };
 

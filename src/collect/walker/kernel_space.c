@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "collect/process/symbolize.h"
+#include "collect/walker/bpf_names.h"
+#include "collect/walker/kernel_stored.h"
 #include "profile/frame.h"
 #include "profile/sink.h"
 #include "symbol/kallsyms.h"
@@ -359,11 +361,12 @@ static bool has_changed(struct kernel_space *k)
 }
 
 /* The kernel's own text does not change: an address there without a symbol never gets one. */
-static bool waits_for_symbol(struct kernel_space *k, const struct kernel_area *a, uint64_t addr)
+static bool waits_for_symbol(const struct kernel_space *k, struct symbol_source *names,
+			     const struct kernel_area *a, uint64_t addr)
 {
 	struct symbol sym;
 
-	return !k->symbols || (a != &k->text && !symbol_lookup(k->symbols, addr, &sym));
+	return !names || (a != &k->text && !symbol_lookup(names, addr, &sym));
 }
 
 /* is_last: an address without a symbol in `names` is not looked up again. Returns how many frames
@@ -377,7 +380,7 @@ static size_t name_area(struct kernel_space *k, struct symbolize *s, struct symb
 	map_each (&a->frames, slot) {
 		if (map_get(&k->named, slot->key))
 			continue;
-		if (!is_last && waits_for_symbol(k, a, slot->key))
+		if (!is_last && waits_for_symbol(k, names, a, slot->key))
 			waiting++;
 		else
 			map_put(&unnamed, slot->key, slot->value);
@@ -410,10 +413,43 @@ static void symbolize_by_table(struct kernel_space *k, struct symbolize *s)
 	k->unnamed = waiting;
 }
 
+/* Names frames without /proc/kallsyms: in the kernel's own functions, if they are stored, and in
+ * BPF programs. Returns whether they are stored. */
+static bool name_stored(struct kernel_space *k, struct symbolize *s)
+{
+	struct symbol_source *own =
+		k->hidden ? NULL : kernel_stored_open(k->cache_root, k->text.start);
+	struct symbol_source *programs = own && has_unnamed(k, &k->other) ? bpf_names_open() : NULL;
+
+	if (own)
+		name_area(k, s, own, &k->text, true);
+	if (programs)
+		name_area(k, s, programs, &k->other, false);
+	symbol_close(own);
+	symbol_close(programs);
+	return own != NULL;
+}
+
+static bool has_any_unnamed(const struct kernel_space *k)
+{
+	bool has = has_unnamed(k, &k->text) || has_unnamed(k, &k->other);
+
+	for (size_t i = 0; i < k->modules.n; i++)
+		has |= has_unnamed(k, &k->modules.v[i]);
+	return has;
+}
+
 static void symbolize_once(struct kernel_space *k, struct symbolize *s)
 {
-	struct symbol_source *names = k->unnamed ? read_symbols(symbol_open_kallsyms) : NULL;
+	bool is_stored = k->unnamed && name_stored(k, s);
+	struct symbol_source *names = NULL;
 
+	if (k->unnamed && has_any_unnamed(k)) {
+		names = read_symbols(symbol_open_kallsyms);
+		k->symbols_read++;
+	}
+	if (names && !is_stored && !k->hidden)
+		kernel_stored_save(k->cache_root, names, k->text.start, k->text.end);
 	name_areas(k, s, names, true);
 	k->unnamed = 0;
 	symbol_close(names);

@@ -55,6 +55,7 @@ struct kernel_space {
 	uint64_t unnamed;              /* frames in the sink without a name */
 	struct map named;              /* run-time addresses */
 	bool hidden;                   /* addresses cannot be read */
+	const char *cache_root;        /* the owner's; NULL: names are not stored */
 	bool keeps_symbols;            /* once read; set by the owner */
 	struct symbol_source *symbols; /* of symbol/kallsyms.h; NULL: not read, or not retained */
 	uint32_t symbols_modules;      /* number of modules when they were read */
@@ -70,7 +71,8 @@ void kernel_space_done(struct kernel_space *k);
 /* Modules are read again when an address is in no known one, at most once a second. */
 uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_ns);
 /* Names the frames so far from /proc/kallsyms, except those named before, even for an earlier sink:
- * the caller that took their names knows them by mapping and offset.
+ * the caller that took their names knows them by mapping and offset. The kernel's own functions are
+ * taken from the cache (collect/walker/kernel_stored.h) if they are there, and put there if not.
  *
  * With keeps_symbols frames get their names in each sink, and symbols are compressed in memory.
  * Then it costs next to nothing, unless symbols are read again: there are more modules, a frame is

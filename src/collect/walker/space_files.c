@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 
-/* limit: tables of the files of a user other than root */
+/* limit: tables of files of a user but root */
 enum { USER_TABLES = SPACE_MAX_TABLES / 4 };
 
 void space_files_init(struct space_files *f, struct object_table *objects,

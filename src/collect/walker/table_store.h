@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define STORE_REST_NS 100000000ull
-/* limit: chunks of 4 KiB copied for walks in user space */
+/* limit: 4 KiB chunks copied for walks in user space */
 enum { STORE_COPIES_MAX = 128 };
 
 struct table_store;

@@ -24,9 +24,9 @@
 
 enum {
 	MAX_OPEN = 512, /* processes whose files are open */
-	/* limit: bytes kept of all perf maps and jitdumps; the last used ones stay */
+	/* limit: bytes kept of all perf maps and jitdumps; the last used stay */
 	MAX_MEMORY_BYTES = 16 << 20,
-	/* limit: 1 / SHARE of a CPU to read them, saved up to 2 s; half of it for each */
+	/* limit: 1 / SHARE of a CPU to read them, half of it each; saved up to 2 s */
 	SHARE = 100,
 	MAX_ANSWER_NS = 300000000, /* for one message */
 	SAVED_NS = 2000000000,     /* may be used immediately */
@@ -48,6 +48,7 @@ struct code_process {
 	 * before the end. */
 	int root_fd; /* -1: unknown */
 	uint32_t ns_pid, uid;
+	bool is_late; /* it had ended; then they are the parent's, if that is there */
 	struct code_file map, dump;
 	struct allowance allowance;
 	uint64_t used_ns;      /* last request */
@@ -118,22 +119,45 @@ static bool owner_is_right(const struct code_process *p, const struct stat *file
 	return is_public || p->uid == file->st_uid;
 }
 
-/* Notes where a process looks for files, while it is there. */
-static void look_at_process(struct code_process *p)
+/* Notes where process `at` looks for files, while it is there. */
+static bool look_at(struct code_process *p, uint32_t at)
 {
-	uint32_t ns_pid = proc_ns_pid(p->pid), uid;
-	int root_fd = process_root_dir(p->pid);
+	uint32_t ns_pid = proc_ns_pid(at), uid;
+	int root_fd = process_root_dir(at);
 
-	if (!ns_pid || root_fd < 0 || proc_uid(p->pid, &uid)) {
+	if (!ns_pid || root_fd < 0 || proc_uid(at, &uid)) {
 		if (root_fd >= 0)
 			close(root_fd);
-		return;
+		return false;
 	}
 	if (p->root_fd >= 0)
 		close(p->root_fd);
 	p->root_fd = root_fd;
 	p->ns_pid = ns_pid;
 	p->uid = uid;
+	return true;
+}
+
+/* A child has the user, the root directory and the pid namespace of its parent, with few
+ * exceptions; these get no names, as their file has another owner or name. The parent must be older
+ * than the child, or its pid is another process's by now. The file must be younger. */
+static void look_at_parent(struct code_process *p)
+{
+	uint32_t parent = p->head.parent;
+	int64_t start_ns = parent ? proc_start_wall_ns(parent) : 0;
+
+	if (!start_ns || !p->head.begun_ns || start_ns > p->begun_wall_ns + LATE_STAMP_NS ||
+	    proc_ns_pid(parent) != parent || !look_at(p, parent))
+		return;
+	p->ns_pid = p->pid;
+}
+
+static void look_at_process(struct code_process *p)
+{
+	if (look_at(p, p->pid) || p->root_fd >= 0)
+		return;
+	p->is_late = true;
+	look_at_parent(p);
 }
 
 static void look_for_map(struct code_process *p)
@@ -374,6 +398,7 @@ static void make_names(struct code_worker *w, struct code_process *p, const stru
 	else
 		g->given_up |= p->map.fd >= 0;
 	g->has_files = has_map || p->dump.fd >= 0;
+	g->given_up |= p->is_late && !g->has_files;
 	p->memory_bytes = log_bytes(&p->map) + log_bytes(&p->dump);
 	make_room(w, p);
 	spend(w, p, clock_thread_ns() - begin_ns);
@@ -434,14 +459,33 @@ static void (*const takers[])(struct code_worker *w, const struct stream_message
 	[CODE_CLOSE] = take_close,
 };
 
+static void report(struct code_worker *w, enum code_message what, uint32_t id)
+{
+	stream_put(&w->stream, what, &id, sizeof id, -1);
+	w->is_over |= stream_flush(&w->stream) != 0;
+}
+
+/* Each message starts with the id of its process. */
+static void serve(struct code_worker *w, const struct stream_message *m)
+{
+	uint32_t id;
+
+	if (m->type >= sizeof takers / sizeof *takers || !takers[m->type] || m->len < sizeof id)
+		return;
+	memcpy(&id, m->payload, sizeof id);
+	report(w, CODE_BEGIN, id);
+	takers[m->type](w, m);
+	if (m->type != CODE_ASK)
+		report(w, CODE_DONE, id);
+}
+
 static void take(struct code_worker *w)
 {
 	struct stream_message m;
 	int rc;
 
 	while ((rc = stream_next(&w->stream, &m)) > 0) {
-		if (m.type < sizeof takers / sizeof *takers && takers[m.type])
-			takers[m.type](w, &m);
+		serve(w, &m);
 		w->is_over |= stream_flush(&w->stream) != 0;
 	}
 	w->is_over |= rc < 0;

@@ -3,14 +3,19 @@
  * over base/stream.h.
  *
  *     collector → worker                                       worker → collector
- *     CODE_PROCESS  struct code_process_head, path of a dump
- *                                                              CODE_NAMES struct code_names_head,
+ *                                                              CODE_BEGIN u32 id
+ *     CODE_PROCESS  struct code_process_head, path of a dump   CODE_DONE  u32 id
+ *     CODE_ASK      struct code_ask_head, struct code_ask[n]   CODE_NAMES struct code_names_head,
  *                                                              u32 numbers[n], names
- *     CODE_ASK      struct code_ask_head, struct code_ask[n]
- *     CODE_CLOSE    u32 id
+ *     CODE_CLOSE    u32 id                                     CODE_DONE  u32 id
  *
- * Each CODE_ASK is served, in order, by a CODE_NAMES with as many numbers: the number of a name,
- * from 1 on, or 0. Names end with a NUL.
+ * Messages are served in order, each by two: CODE_BEGIN is sent before any file of the process is
+ * touched, so that the collector knows which one a worker that does not respond waits for. A
+ * CODE_NAMES has as many numbers as its CODE_ASK has addresses: the number of a name, from 1 on, or
+ * 0. Names end with a NUL.
+ *
+ * A process may have ended before its files are opened. Then its perf map is looked for where its
+ * parent has it, if it is a file of the parent's user.
  *
  * Reading is limited in bytes (symbol/code_log.h), memory and time: all files together may use
  * 1 / SHARE of a CPU on average, each process half of that. A process that has used up its time
@@ -23,7 +28,7 @@
 
 #include <stdint.h>
 
-enum code_message { CODE_PROCESS = 1, CODE_ASK, CODE_CLOSE, CODE_NAMES };
+enum code_message { CODE_PROCESS = 1, CODE_ASK, CODE_CLOSE, CODE_NAMES, CODE_BEGIN, CODE_DONE };
 enum {
 	CODE_MAX_ASKS = 2048, /* per message */
 	CODE_MAX_PATH = 4096,
@@ -36,6 +41,8 @@ struct code_process_head {
 	uint32_t has_dump; /* has a dump mapped; at: */
 	uint32_t maj, min;
 	uint32_t is_raw; /* names as in the files (identity_code) */
+	uint32_t parent; /* 0: unknown */
+	uint32_t reserved;
 	uint64_t start, end, pgoff, ino;
 	uint64_t begun_ns; /* CLOCK_MONOTONIC of its fork or exec; 0: see /proc */
 };

@@ -11,7 +11,7 @@
 /* The main loop looks through that list, and any user may make 100,000 mounts with long names in a
  * namespace. */
 enum {
-	/* limit: list of the mounts of a process; a device that is listed beyond it is far */
+	/* limit: mount list of a process; devices beyond it are far */
 	FAR_MAX_MOUNTS_BYTES = 4 << 20,
 };
 

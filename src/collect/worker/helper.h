@@ -29,7 +29,7 @@ enum helper_work {
 	HELPER_WORKS
 };
 
-/* limit: abandoned workers of a kind of work that have not ended; no other is started beyond it */
+/* limit: unended abandoned workers of a kind; beyond, no other is started */
 enum { HELPER_MAX_STUCK = 8 };
 
 /* How a worker came to its end. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-	/* limit: processes, users or devices that are left alone; with more, all are removed */
+	/* limit: processes, users or devices left alone; beyond, all are removed */
 	LEFT_ALONE_MAX = 4096,
 };
 

@@ -19,9 +19,9 @@ struct helper;
 struct probe_placer;
 
 enum {
-	/* limit: places in one file, and at the returns of functions of one file */
+	/* limit: places in a file, and returns of its functions */
 	PROBE_MAX_PLACES = 4096,
-	/* limit: workers that die within PROBE_DEATHS_NS; no other is started until it is over */
+	/* limit: workers dying in PROBE_DEATHS_NS; until it is over no other starts */
 	PROBE_MAX_DEATHS = 3,
 };
 #define PROBE_DEATHS_NS 600000000000ull

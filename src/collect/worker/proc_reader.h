@@ -46,7 +46,7 @@ struct proc_reader;
 #define PROC_READER_SLEEPS_NS     500000000ull
 #define PROC_READER_LEFT_ALONE_NS 600000000000ull
 #define PROC_READER_USER_ALONE_NS 10000000000ull
-/* limit: a worker that runs for that long over one request is abandoned */
+/* limit: one request of a worker, then abandoned */
 #define PROC_READER_RUNS_NS       3000000000ull
 enum {
 	PROC_READER_WAIT_SHARE = 20,
@@ -119,8 +119,8 @@ enum read_kind {
 };
 enum {
 	READ_MAX_TEXT = 4096,
-	READ_MAX_DATA = 256 << 10, /* limit: memory of another process that is read at one time */
-	/* limit: bytes of text of the mappings of a process; later ones are not known */
+	READ_MAX_DATA = 256 << 10, /* limit: bytes of another process read at a time */
+	/* limit: bytes of text of a process's mappings; later ones are unknown */
 	PROC_READER_MAX_MAPS = 4 << 20,
 };
 struct read_ask {

@@ -29,10 +29,10 @@ struct err;
 enum {
 	/* limit: images in a fat binary */
 	FATBIN_MAX_IMAGES = 1 << 17, /* of a file: libcublasLt has 5500 */
-	/* limit: bytes of an image in a fat binary, compressed or not */
+	/* limit: bytes of an image in it, compressed or not */
 	FATBIN_MAX_UNPACKED = 256 << 20,
 };
-/* limit: uncompressed to compressed size of an image; cubins come to 40 */
+/* limit: its uncompressed to compressed size; cubins come to 40 */
 #define FATBIN_MAX_RATIO 1024
 
 enum fatbin_packing { FATBIN_PLAIN, FATBIN_LZ4, FATBIN_ZSTD };

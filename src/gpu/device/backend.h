@@ -22,10 +22,10 @@
 struct err;
 
 enum {
-	/* limit: GPUs that are measured, with the instances they are partitioned into */
+	/* limit: measured GPUs, with the instances of partitioned ones */
 	GPU_MAX_DEVICES = 64,
 	GPU_MAX_PROCESSES = 4096, /* limit: processes of a GPU */
-	/* limit: samples of a series in a reading, from the driver's own buffer */
+	/* limit: samples of a series in a reading of the driver's buffer */
 	GPU_MAX_SAMPLES = 512,
 	GPU_TEXT = 96,
 	GPU_PROCESS_NAME = 16,

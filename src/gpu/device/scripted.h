@@ -20,8 +20,8 @@
 struct err;
 
 /* limit GPU_SCRIPT_BYTES: bytes of a script that plays GPUs */
-/* limit GPU_SCRIPT_LINES: lines of a script that plays GPUs */
-/* limit GPU_SCRIPT_VALUES: values of a list in a script that plays GPUs */
+/* limit GPU_SCRIPT_LINES: its lines */
+/* limit GPU_SCRIPT_VALUES: values of a list in it */
 enum { GPU_SCRIPT_BYTES = 1 << 20, GPU_SCRIPT_VALUES = 64, GPU_SCRIPT_LINES = 4096 };
 
 struct gpu_script_values {

@@ -15,7 +15,7 @@
 #include "gpu/device/backend.h"
 
 enum {
-	/* limit: points of GPU metrics that wait for the end of an interval */
+	/* limit: points of GPU metrics waiting for an interval's end */
 	GPU_MAX_POINTS = 1 << 16
 }; /* pending until taken: minutes of many devices; then the oldest are dropped */
 #define GPU_WATCHDOG_NS 1000000000ull

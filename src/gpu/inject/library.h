@@ -16,7 +16,11 @@
  *
  * The library uses none of the program's memory: the ring, its arena and its thread's stack are
  * mapped, and only CUPTI itself calls malloc. While parked, nothing is enabled and the thread
- * sleeps without a timeout. It is never unloaded. The program's threads never wait for it. */
+ * sleeps without a timeout. It is never unloaded. The program's threads never wait for it.
+ *
+ * It needs libc 2.17 or later only, has static TLS, one visible symbol (InitializeInjection), and
+ * blocks all signals in its thread. A child of fork unmaps the ring and stays inert. When
+ * detached, a memfd of 8 KiB remains, in which the thread sleeps. */
 #ifndef CRESSET_GPU_INJECT_LIBRARY_H
 #define CRESSET_GPU_INJECT_LIBRARY_H
 
@@ -63,7 +67,7 @@ struct library {
 };
 extern struct library library __attribute__((visibility("hidden")));
 
-enum { CUBINS_MAX = 1024 }; /* limit: images of device code that a program retains for the agent */
+enum { CUBINS_MAX = 1024 }; /* limit: device code images a program retains for the agent */
 enum { BUFFERS = 16, BUFFER_SIZE = 256 << 10, NAME_SLOTS = 1 << 15 };
 
 static inline struct ring_control *ring_control(void)

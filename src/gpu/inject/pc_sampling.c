@@ -269,7 +269,7 @@ static bool pc_has_functions(void)
 
 /* --- all contexts ----------------------------------------------------------------------------- */
 
-/* limit CONTEXTS: contexts of a program sampled at one time; others launch unsampled */
+/* limit CONTEXTS: sampled contexts of a program; others launch unsampled */
 enum { CONTEXTS = 16, ROUNDS = 64, READER_WAITS = 25 /* of 2 ms */, GOING_WAIT_MS = 200 };
 enum context_state { FREE, TAKEN, SEEN, ON, GOING };
 struct context {

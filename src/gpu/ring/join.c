@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* limit MAX_LAUNCHES: launches that wait for their work, of all programs */
+/* limit MAX_LAUNCHES: launches waiting for their work, of all programs */
 enum { MAX_LAUNCHES = 1 << 17, NO_PART = UINT32_MAX };
 #define HOLD_NS 2000000000ull
 

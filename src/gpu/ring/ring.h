@@ -40,14 +40,14 @@
 enum {
 	RING_VERSION = 1,
 	RING_DEVICES_AT = 2048,
-	RING_DEVICES_MAX = 64, /* limit: GPUs that a program's ring distinguishes */
+	RING_DEVICES_MAX = 64, /* limit: GPUs in a program's ring */
 	RING_LANES_AT = 4096,
 	RING_NAMES_AT = 8192,
 	RING_LANES_MAX = 32,
 	/* Longer names end in ~ and the hash of the whole name, so that they stay distinct. */
-	RING_NAME_BYTES = 256,    /* limit: bytes of a name in a GPU program's ring */
-	RING_SIZE_MAX = 64 << 20, /* limit: bytes of a GPU program's ring */
-	CUBINS_SIZE = 64 << 20, /* limit: bytes of device code that a program keeps for the agent */
+	RING_NAME_BYTES = 256,    /* limit: bytes of a name in it */
+	RING_SIZE_MAX = 64 << 20, /* limit: bytes of the ring */
+	CUBINS_SIZE = 64 << 20,   /* limit: bytes of device code a program keeps for the agent */
 	CUBINS_AT = 4096,
 	/* Sizes that the library uses. */
 	RING_NAMES_SIZE = 512 << 10,

@@ -22,7 +22,7 @@
 
 struct err;
 
-enum { RING_READ_NAMES = 1 << 16 }; /* limit: names kept of a GPU program's ring */
+enum { RING_READ_NAMES = 1 << 16 }; /* limit: names kept of a ring */
 
 struct ring_reader;
 

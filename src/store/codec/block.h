@@ -31,13 +31,13 @@ struct err;
 
 /* Limits of a reader. */
 enum {
-	/* limit: windows of 10 s in a block of the store: a day */
+	/* limit: windows of 10 s in a block: a day */
 	BLOCK_MAX_WINDOWS = 8640,
-	/* limit: stacks in a block of the store */
+	/* limit: its stacks */
 	BLOCK_MAX_STACKS = 1 << 24,
-	/* limit: rows in a block of the store */
+	/* limit: its rows */
 	BLOCK_MAX_ROWS = 1 << 26,
-	/* limit BLOCK_MAX_BYTES: bytes of each of a block's three blobs, uncompressed */
+	/* limit BLOCK_MAX_BYTES: bytes of each of its three blobs, uncompressed */
 	BLOCK_MAX_BYTES = 256 << 20,
 };
 

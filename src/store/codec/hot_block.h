@@ -21,8 +21,8 @@ struct buf;
 struct err;
 
 /* What a reader takes. */
-/* limit HOT_MAX_ROWS: exact samples in a block of the store */
-/* limit HOT_MAX_BYTES: bytes of a block of exact samples, uncompressed */
+/* limit HOT_MAX_ROWS: exact samples in a block */
+/* limit HOT_MAX_BYTES: bytes of these, uncompressed */
 enum { HOT_MAX_ROWS = 1 << 22, HOT_MAX_BYTES = 256 << 20 };
 
 struct hot_row {

@@ -274,7 +274,7 @@ int store_dicts(struct store_view *v, int (*dict)(void *ctx, const struct profil
  * days of pinned hours are kept, too. When disk space is short, pinned hours are deleted oldest
  * first, after everything else but the last day. */
 
-enum { STORE_MAX_PINS = 1000 }; /* limit: pinned ranges of a store */
+enum { STORE_MAX_PINS = 1000 }; /* limit: pinned ranges */
 struct store_pin {
 	int64_t from_ns, to_ns; /* Unix time; every hour that it touches */
 };

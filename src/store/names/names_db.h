@@ -20,7 +20,10 @@
  * New names are gathered in memory, where lookups find them, and written many at the same time, as
  * each write rewrites chunks. A crash before names_db_write loses them, so their batches have to be
  * stored elsewhere, from names_db_first_sequence on. One thread at a time adds and writes; readers
- * of the same process, with separate handles, may look up in the meantime. */
+ * of the same process, with separate handles, may look up in the meantime.
+ *
+ * Hashes of recently offered names take a 32nd of the memory. New names are written when they take
+ * another 32nd, or before their batch leaves the inbox. */
 #ifndef CRESSET_STORE_NAMES_NAMES_DB_H
 #define CRESSET_STORE_NAMES_NAMES_DB_H
 

@@ -6,7 +6,7 @@
 #include "store/day/readers.h"
 #include "store/day/store_state.h"
 
-enum { MAX_ROUNDS = 64 }; /* limit: files of a store with one build id, each with other names */
+enum { MAX_ROUNDS = 64 }; /* limit: files with one build id, each with other names */
 
 /* The frames and names of p, without samples. It shares p's memory. */
 static struct profile files_of(const struct profile *p)

@@ -84,9 +84,10 @@ int recording_write(const struct profile *p, struct out *out, struct err *err);
 /* Limits of a reader. */
 /* limit: a recording, uncompressed */
 #define RECORDING_MAX_BYTES  (4ull << 30) /* of all payloads, decompressed */
-/* limit: a recording from a pipe or compressed, copied to $TMPDIR */
-#define RECORDING_MAX_COPIED (16ull << 30)  /* of a file that comes through a pipe, or compressed */
-#define RECORDING_MAX_HELD   (256ull << 20) /* of one in memory, which stays there */
+/* limit: one piped or compressed, copied to $TMPDIR */
+#define RECORDING_MAX_COPIED (16ull << 30) /* of a file that comes through a pipe, or compressed */
+/* limit: one sent to a server, in memory */
+#define RECORDING_MAX_HELD   (256ull << 20)
 
 /* Returns whether a file is a recording, by its first DB_HEAD_BYTES. */
 bool recording_detect(const char *head, size_t len);

@@ -19,7 +19,7 @@
 struct elf_file;
 struct elf_layout;
 
-/* limit: functions and lines of units of debug information that are retained */
+/* limit: retained functions and lines of DWARF units */
 #define DWARF_MAX_INDEX (64ull << 20)
 enum {
 	DWARF_MAX_OPEN_DWO = 64, /* files */

@@ -15,7 +15,7 @@
 
 struct dwarf_sections;
 
-#define DWARF_MAX_UNIT (256ull << 20) /* limit: bytes of one DWARF unit, and of its line table */
+#define DWARF_MAX_UNIT (256ull << 20) /* limit: bytes of a DWARF unit, and of its line table */
 
 struct dwarf_index;
 

@@ -18,7 +18,7 @@ struct dwarf_sizes;
 struct elf_layout;
 
 enum {
-	DWARF_MAX_ROWS = 8 << 20,  /* limit: lines of a DWARF unit; all of libjvm's have 6 M */
+	DWARF_MAX_ROWS = 8 << 20,  /* limit: lines of a DWARF unit; libjvm has 6 M */
 	DWARF_MAX_FILES = 1 << 20, /* of a unit, and directories */
 	DWARF_MAX_PATH = 4096,     /* longer ones are truncated */
 	ROW_GAP = UINT32_MAX,

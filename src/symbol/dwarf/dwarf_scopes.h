@@ -16,7 +16,7 @@ struct dwarf_reader;
 struct elf_layout;
 
 enum {
-	/* limit: functions and inlined calls of a DWARF unit; all of libjvm's have 2 M */
+	/* limit: functions and inlined calls of a DWARF unit; libjvm has 2 M */
 	DWARF_MAX_SCOPES = 4 << 20,
 	DWARF_MAX_DEPTH = 512, /* limit: DWARF entries in each other; deeper ones are left out */
 	SCOPE_NONE = UINT32_MAX,

@@ -14,11 +14,11 @@
 #include "base/buf.h"
 #include "symbol/elf/elf_file.h"
 
-/* limit: a section of debug information; address space, not memory */
+/* limit: a debug information section; address space, not memory */
 #define DWARF_MAX_SECTION  (16ull << 30)
-/* limit: all compressed sections of debug information of a file, uncompressed */
+/* limit: compressed sections of a file, uncompressed */
 #define DWARF_MAX_UNPACKED (1ull << 30)
-/* limit: debug information kept of what was read piece by piece */
+/* limit: kept debug information, read piece by piece */
 #define DWARF_KEEP_BYTES   (64ull << 20)
 #define DWARF_MAX_STRING   (64ull << 10) /* longer names are truncated */
 

@@ -20,7 +20,7 @@ struct elf_layout;
 struct err;
 
 enum {
-	/* limit: symbols in a table of an ELF file; an unstripped libLLVM has 260 000 */
+	/* limit: an ELF file's symbols; an unstripped libLLVM has 260 000 */
 	ELF_MAX_SYMBOLS = 8 << 20,
 	ELF_MAX_NAME = 64 << 10, /* longer names are truncated */
 	ELF_MAX_NAMES = 4 << 20, /* bytes of a string table that may be held in memory */

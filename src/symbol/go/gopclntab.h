@@ -27,9 +27,9 @@ struct err;
 
 enum {
 	GO_MAX_FUNCTIONS = 8 << 20, /* limit: functions of a Go program; terraform has 102 000 */
-	/* limit: bytes read in search of a Go program's table and moduledata */
+	/* limit: bytes searched for its table and moduledata */
 	GO_MAX_SEARCH = 1 << 30,
-	GO_MAX_STEPS = 1 << 20, /* limit: steps of a Go program's table of values for one address */
+	GO_MAX_STEPS = 1 << 20, /* limit: steps of its table of values for one address */
 	GO_MAX_NAME = 16 << 10, /* longer names are truncated */
 };
 

@@ -332,6 +332,75 @@ START_TEST(a_hidden_kernel_has_no_table)
 }
 END_TEST
 
+static const char loaded_high[] = "ffffffff9a200000 T _text\n"
+				  "ffffffff9a200100 t helper\n"
+				  "ffffffff9a200180 D data\n"
+				  "ffffffff9a300000 T last\n"
+				  "ffffffff9a300040 t __init_begin\n"
+				  "ffffffffc0000000 t init\t[ext4]\n";
+#define HIGH 0xffffffff9a200000ull
+
+static struct buf stored_table(void)
+{
+	struct symbol_source *text, *table;
+	struct buf b = { 0 };
+	int fd = file_of(loaded_high, strlen(loaded_high));
+
+	text = open_fd(fd);
+	ck_assert_int_eq(kernel_table_of(text, HIGH + (64 << 20), HIGH + (65 << 20), &table),
+			 -ENODATA);
+	ck_assert_int_eq(kernel_table_of(text, HIGH, HIGH + 0x100040, &table), 0);
+	kernel_table_write(table, &b);
+	symbol_close(text);
+	symbol_close(table);
+	return b;
+}
+
+/* At the next boot the kernel is elsewhere. */
+START_TEST(stored_it_moves_with_the_kernel)
+{
+	struct buf b = stored_table();
+	struct symbol_source *table;
+	struct symbol sym;
+	const uint64_t low = 0xffffffff81000000;
+
+	ck_assert_int_eq(kernel_table_read(b.data, b.len, low, &table), 0);
+	ck_assert_ptr_null(memmem(b.data, b.len, "\x00\x00\x20\x9a\xff\xff\xff\xff", 8));
+	ck_assert(symbol_lookup(table, low + 0x17f, &sym));
+	ck_assert_str_eq(sym.name, "helper");
+	ck_assert_uint_eq(sym.start, low + 0x100);
+	ck_assert_uint_eq(sym.size, 0x80);
+	ck_assert_ptr_null(sym.module);
+	ck_assert(!symbol_lookup(table, low + 0x180, &sym)); /* data */
+	ck_assert(symbol_lookup(table, low + 0x10003f, &sym));
+	ck_assert_str_eq(sym.name, "last");
+	ck_assert(!symbol_lookup(table, low + 0x100040, &sym)); /* not stored */
+	ck_assert(!symbol_lookup(table, low - 1, &sym));
+	ck_assert(!symbol_lookup(table, HIGH + 0x100, &sym));
+	ck_assert(!symbol_lookup(table, 0xffffffffc0000000, &sym));
+	symbol_close(table);
+	buf_done(&b);
+}
+END_TEST
+
+/* Any changed byte, and any end. */
+START_TEST(a_damaged_file_has_no_table)
+{
+	struct buf b = stored_table();
+	struct symbol_source *table = NULL;
+
+	for (size_t i = 0; i < b.len; i++) {
+		b.data[i] ^= 0x10;
+		ck_assert_int_eq(kernel_table_read(b.data, b.len, HIGH, &table), -EBADMSG);
+		b.data[i] ^= 0x10;
+		ck_assert_int_eq(kernel_table_read(b.data, i, HIGH, &table), -EBADMSG);
+	}
+	ck_assert_ptr_null(table);
+	buf_done(&b);
+}
+END_TEST
+
 UNIT_MAIN("kallsyms", every_line_of_an_arm_kernel, modules_and_bpf, one_name_per_address,
 	  hidden_or_empty, bad_lines_are_counted, running_kernel, compressed_it_gives_the_same,
-	  a_hidden_kernel_has_no_table)
+	  a_hidden_kernel_has_no_table, stored_it_moves_with_the_kernel,
+	  a_damaged_file_has_no_table)

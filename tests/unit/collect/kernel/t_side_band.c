@@ -536,6 +536,37 @@ START_TEST(losses)
 END_TEST
 
 /* Space that was read is free again: many times the ring's size passes through it. */
+/* A look ahead finds the forks and exits of programs, and everything can still be read. */
+START_TEST(looks_ahead)
+{
+	int epoll_fd = epoll_create1(0);
+	struct side_band *sb = band(epoll_fd, 8);
+	struct log ahead = { 0 }, log = { 0 };
+
+	if (!sb)
+		T_SKIP("perf_event_open is not permitted");
+	pid_t pid = run_program("/bin/true");
+	side_band_peek(sb, keep, &ahead);
+	side_band_drain(sb, keep, &log);
+	ck_assert_uint_eq(seen_of(&ahead, pid, ""), 1u << SIDE_FORK | 1u << SIDE_EXIT);
+	unsigned all = seen_of(&log, pid, "");
+	ck_assert_uint_eq(all & (1u << SIDE_MMAP | 1u << SIDE_FORK | 1u << SIDE_EXIT | 1u << 8),
+			  1u << SIDE_MMAP | 1u << SIDE_FORK | 1u << SIDE_EXIT | 1u << 8);
+	unsigned n = 0; /* each is there once, although both events of a CPU get it */
+	for (size_t i = 0; i < log.all.n; i++)
+		n += log.all.v[i].r.pid == (uint32_t)pid &&
+		     (log.all.v[i].r.kind == SIDE_FORK || log.all.v[i].r.kind == SIDE_EXIT);
+	ck_assert_uint_eq(n, 2);
+	vec_clear(&ahead.all);
+	side_band_peek(sb, keep, &ahead);
+	ck_assert_uint_eq(seen_of(&ahead, pid, ""), 0);
+	vec_done(&ahead.all);
+	vec_done(&log.all);
+	side_band_close(sb);
+	close(epoll_fd);
+}
+END_TEST
+
 START_TEST(memory_is_given_back)
 {
 	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -610,4 +641,4 @@ START_TEST(opens_again)
 END_TEST
 
 UNIT_MAIN("side_band", mappings, tasks, cut_records, wraps, broken_lengths, programs, identities,
-	  wakes, in_time_order, losses, skipped, memory_is_given_back, opens_again)
+	  wakes, in_time_order, losses, skipped, looks_ahead, memory_is_given_back, opens_again)

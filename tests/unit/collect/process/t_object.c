@@ -405,6 +405,32 @@ START_TEST(least_recently_used)
 }
 END_TEST
 
+/* After a record that is skipped, known files stay; no file is added. */
+START_TEST(files_in_use_stay)
+{
+	void *addr;
+
+	setup(4);
+	struct side_record r = mapped(program, &addr), other = record_of("/bin/sh", addr, 4096);
+	uint32_t id = object_of_record(&table, &r);
+	uint32_t n = table.n;
+
+	ck_assert_uint_ne(id, OBJECT_NONE);
+	for (int i = 0; i < 5; i++) {
+		object_trim(&table);
+		object_touch(&table, &r);
+		object_touch(&table, &other);
+	}
+	ck_assert_uint_eq(table.n, n);
+	ck_assert_uint_eq(object_of_record(&table, &r), id);
+	object_trim(&table);
+	object_trim(&table);
+	ck_assert_uint_eq(table.n, n - 1);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
 /* An unmapped object without frames is removed after two trims, with its descriptor. Others stay. */
 START_TEST(idle_objects_go)
 {
@@ -476,4 +502,4 @@ END_TEST
 UNIT_MAIN("object", a_user_has_a_share, deleted_file, replaced_file, gone_process, other_bounds,
 	  other_file_in_its_place, memory_files, no_regular_files, links_stay_in_the_root,
 	  one_object, copies, build_ids_of_two_files, build_ids_that_identify_nothing,
-	  memory_without_files, vdso, least_recently_used, idle_objects_go)
+	  memory_without_files, vdso, least_recently_used, files_in_use_stay, idle_objects_go)

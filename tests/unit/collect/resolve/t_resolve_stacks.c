@@ -404,6 +404,52 @@ START_TEST(foreign_perf_map)
 }
 END_TEST
 
+/* Runs a process that writes a perf map of its code, gives it to a user, and ends. Returns its pid. */
+static pid_t brief_process(uint64_t code, int owner)
+{
+	char path[64], text[64];
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", pid ? pid : getpid());
+	if (pid == 0) {
+		int len = snprintf(text, sizeof text, "%" PRIx64 " 2000 brief\n", code);
+		int fd = owner < 0 ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		bool is_done =
+			owner < 0 || (write(fd, text, len) == len && fchown(fd, owner, -1) == 0);
+		_exit(is_done ? 0 : 1);
+	}
+	int status;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	return pid;
+}
+
+/* The process has ended before anything of it is read: its map is where its parent has it. Without one, or with one of another user, that is
+ * counted. */
+START_TEST(perf_map_of_a_process_that_has_ended)
+{
+	char path[64];
+
+	if (geteuid() || !setup())
+		T_SKIP("needs root");
+	uint64_t code = anonymous_code();
+	apply();
+	static const int owners[] = { 0, 12345, -1 };
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = brief_process(code, owners[i]);
+		apply();
+		sample(pid, code);
+		resolve_symbolize(resolver);
+		ck_assert_str_eq(stack_of(i), i ? "[anon]" : "brief");
+		ck_assert_uint_eq(profile->meta.loss[LOSS_CODE_UNREAD], i);
+		snprintf(path, sizeof path, "/tmp/perf-%d.map", pid);
+		unlink(path);
+	}
+	teardown();
+}
+END_TEST
+
 static void add(struct buf *b, uint64_t v, size_t size)
 {
 	buf_add(b, &v, size);
@@ -582,5 +628,5 @@ END_TEST
 
 UNIT_MAIN("resolve_stacks", callers, order_and_sides, markers, astray, stacks_are_preserved,
 	  contents_are_bounded, vsyscall_and_vdso, perf_map, perf_map_at_the_end, perf_map_in_parts,
-	  foreign_perf_map, jitdump, pending_until_the_image_goes, pending_samples_are_bounded,
-	  container, series)
+	  foreign_perf_map, perf_map_of_a_process_that_has_ended, jitdump,
+	  pending_until_the_image_goes, pending_samples_are_bounded, container, series)

@@ -314,5 +314,57 @@ START_TEST(programs_come_and_go)
 }
 END_TEST
 
+static void same_names(const uint64_t *addr, int n, char names[][128])
+{
+	for (int i = 0; i < n; i++) {
+		struct shown_line line;
+
+		ck_assert_uint_eq(
+			profile_frame_lines(p, kernel_space_frame(&k, addr[i], 1), &line, 1), 1);
+		if (names[i][0])
+			ck_assert_str_eq(profile_str(p, line.name), names[i]);
+		else
+			snprintf(names[i], sizeof names[i], "%s", profile_str(p, line.name));
+	}
+}
+
+/* Stored by one recording, the names are the same in the next one, which does not read the kernel's list; nor for functions of BPF programs. */
+START_TEST(stored_names)
+{
+	char dir[32], program[64], names[101][128] = { "" }, *text;
+	uint64_t addr[101];
+	int n = 0, fd = load_program((int)getpid() + 7, program);
+
+	text = shell("awk '($2 == \"T\" || $2 == \"t\") && $4 == \"\" && $1 != last "
+		     "{ last = $1; if (++n %% 700 == 0) print $1 }' /proc/kallsyms");
+	for (char *line = strtok(text, "\n"); line && n < 100; line = strtok(NULL, "\n"))
+		n += sscanf(line, "%" SCNx64, &addr[n]) == 1 && addr[n];
+	free(text);
+	addr[n] = fd < 0 ? 0 : address_of(program);
+	n += addr[n] != 0;
+	if (!n || access("/sys/kernel/notes", R_OK))
+		T_SKIP("/proc/kallsyms shows no addresses, or the kernel no build id");
+	temp_dir(dir);
+	for (int recording = 0; recording < 3; recording++) {
+		setup();
+		k.cache_root = dir;
+		for (int i = 0; i < n; i++)
+			kernel_space_frame(&k, addr[i], 1);
+		name_frames();
+		ck_assert_uint_eq(k.symbols_read, recording == 0);
+		same_names(addr, n, names);
+		teardown();
+	}
+	setup();
+	k.cache_root = dir;
+	kernel_space_frame(&k, k.text.end + (1 << 20), 1); /* of nothing that is stored */
+	name_frames();
+	ck_assert_uint_eq(k.symbols_read, 1);
+	teardown();
+	close(fd);
+	free(shell("rm -r %s", dir));
+}
+END_TEST
+
 UNIT_MAIN("kernel_space", texts, notes, areas, running_kernel, hidden_addresses, retained_symbols,
-	  addresses_without_symbol, programs_come_and_go)
+	  addresses_without_symbol, programs_come_and_go, stored_names)
