@@ -50,7 +50,7 @@ middle() { awk -v c="$2" '{ print $c }' "$1" | sort -g | awk '{ v[NR] = $1 } END
 compare() {
 	local median low high
 	read -r median low high < <(paste -d' ' <(awk -v c="$1" '{ print $c }' "$tmp/before") <(awk -v c="$1" '{ print $c }' "$tmp/now") | ratio)
-	row "… $2, beside an earlier build of cresset ($("$before" --version | head -1); median of $pairs alternating pairs, 95 % interval)" \
+	row "… $2, beside an earlier build of cresset ($("$before" --version | head -1); median of $pairs pairs)" \
 		"≤ 1.02, or the interval contains 1" "$median ($low–$high)" "$(met "$median <= 1.02 || ($low <= 1 && $high >= 1)")"
 }
 

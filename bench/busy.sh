@@ -102,15 +102,15 @@ measure() { # LOAD CACHE
 	rate=$(calc "${took[2]} / $seconds") samples=$(json samples)
 	bpf=$(calc "100 * $(json own_bpf_ns) / $(json duration_ns)")
 	say "$what: $samples samples, $(json lost) lost; $rate forks a second; load $(cut -d' ' -f1 /proc/loadavg)"
-	row "$what: own CPU against \`perf record -a -g -F 99\`, in the same run" "≤ 0.5×" \
+	row "$what: own CPU against \`perf record -a -g -F 99\`" "≤ 0.5×" \
 		"$(calc "$own / ($peer + 1)")× ($(calc "$own / $seconds / 1e7") % and $(calc "$peer / $seconds / 1e7") % of a CPU, $rate forks a second)" \
 		"$(met "$own <= 0.5 * $peer")"
 	row "$what: time in BPF programs" "≤ 1.3 % of a CPU" "$bpf %" "$(met "$bpf <= 1.3")"
 	row "$what: stacks that end early" "≤ $cut %" "$(calc "100 * $(json truncated) / ($samples + 1)") %" \
 		"$(met "100 * $(json truncated) <= $cut * ($samples + 1)")"
 	read -r -a unnamed < <(nameless)
-	row "$what: samples with a nameless leaf in a file with symbols" "≤ 1 %" \
-		"$(calc "100 * ${unnamed[0]} / ($samples + 1)") % (in files without symbols $(calc "100 * ${unnamed[1]} / ($samples + 1)") %, outside of files $(
+	row "$what: nameless leaves in files with symbols" "≤ 1 %" \
+		"$(calc "100 * ${unnamed[0]} / ($samples + 1)") % (without symbols $(calc "100 * ${unnamed[1]} / ($samples + 1)") %, outside of files $(
 			calc "100 * ${unnamed[2]} / ($samples + 1)"
 		) %)" "$(met "100 * ${unnamed[0]} <= $samples + 1")"
 }
@@ -192,9 +192,9 @@ part_shares() {
 	perf script -i "$tmp/perf.data" --no-demangle -F comm,event,ip,sym,dso 2>/dev/null >"$tmp/perf.txt"
 	while read -r comm own peer whole peer_whole points n most_points worst; do
 		say "$comm: $own and $peer samples; the largest difference $most_points points: $worst"
-		row "build: self time of \`$comm\` by function, against \`perf record -a -g\` in the same run" "≤ 2 points" \
-			"$most_points points at most ($worst; $n functions, $own and $peer samples, 3σ of them $points points)" "$(met "$most_points <= 2" | sed "s/no/$(within "$most_points" "$points")/")"
-		row "… its stacks with a user part that reach the start of the program, or are marked as exec or exit" "≥ 99 %" \
+		row "build: self time of \`$comm\` by function, against perf" "≤ 2 points" \
+			"$most_points points ($worst; $n functions, $own and $peer samples, 3σ $points points)" "$(met "$most_points <= 2" | sed "s/no/$(within "$most_points" "$points")/")"
+		row "… its whole stacks" "≥ 99 %" \
 			"$whole % (perf: $peer_whole %)" "$(met "$whole >= 99")"
 	done < <(python3 bench/busy_shares.py "$tmp/own.folded" "$tmp/roots.csv" "$tmp/perf.txt" cc1 as sh make)
 }
@@ -226,7 +226,7 @@ part_slow() {
 	for i in "CPU 1 3" "wall 2 4"; do
 		read -r what a b <<<"$i"
 		read -r ratio low high < <(awk -v a="$a" -v b="$b" '{ print $a, $b }' "$tmp/pairs" | ratio)
-		row "\`$what\` time of a build with make -j2 under \`record -a\`, against without (median of $pairs alternating pairs, 95 % interval)" "≤ 0.5 % more" \
+		row "\`$what\` time of a build with make -j2 under \`record -a\`, against without (median of $pairs pairs)" "≤ 0.5 % more" \
 			"$(calc "100 * ($ratio - 1)") % ($(calc "100 * ($low - 1)") to $(calc "100 * ($high - 1)") %)" "$(met "$ratio <= 1.005")"
 	done
 }

@@ -30,4 +30,4 @@ for freq in 19 49 99 199 499 999; do
 	worst_perf=$(calc "(${off_perf#-} > $worst_perf) ? ${off_perf#-} : $worst_perf")
 done
 row "sample count, both CPUs busy, 19…999 Hz, against CPU time × rate" "within 3 %, 0 lost" "$worst % at worst, $lost lost" "$(met "$worst <= 3 && $lost == 0")"
-row "the same against \`perf record -a\` at the same time" "within 3 %" "$worst_perf % at worst" "$(met "$worst_perf <= 3")"
+row "… against \`perf record -a\` at the same time" "within 3 %" "$worst_perf % at worst" "$(met "$worst_perf <= 3")"

@@ -116,11 +116,11 @@ int main(void)
 	       "%.3f s | %s |\n",
 	       p->stacks.stacks.n - 1, best, best <= 0.3 ? "yes" : "no");
 	if (perl > 0)
-		printf("| the same against the classic Perl script reading the folded stacks (no "
-		       "collapse step) | ≥ 20× | %.0f× (%.1f s) | %s |\n",
+		printf("| … against the classic Perl script, from folded stacks | ≥ 20× | "
+		       "%.0f× (%.1f s) | %s |\n",
 		       perl / best, perl, perl / best >= 20 ? "yes" : "no");
 	else
-		printf("| the same against the classic Perl script | ≥ 20× | script not on this "
+		printf("| … against the classic Perl script | ≥ 20× | script not on this "
 		       "machine | - |\n");
 	unlink(svg);
 	unlink(folded);

@@ -20,12 +20,12 @@ done
 alone=$(median <"$tmp/alone") probed=$(median <"$tmp/probed") bare=$(median <"$tmp/bare")
 [ -n "$alone" ] && [ -s "$tmp/times" ] || exit 1
 say "alone $alone ns, recorded $probed ns, with 10 stacks a second $bare ns"
-row "a recorded launch costs, against one alone ($alone ns), at as many stacks as --max-rate allows" "≤ 1000 ns" "$(calc "$probed - $alone") ns" \
+row "a recorded launch, against one alone ($alone ns), as many stacks as --max-rate allows" "≤ 1000 ns" "$(calc "$probed - $alone") ns" \
 	"$(met "$probed - $alone <= 1000")"
 row "… and without a stack" "-" "$(calc "$bare - $alone") ns" -
 attach=$(awk '{ print $2 / $1 }' "$tmp/times" | median) detach=$(awk '{ print $3 / $1 }' "$tmp/times" | median)
-row "probes of a library are attached, programs loaded with the first" "≤ 200 ms" "$attach ms" "$(met "$attach <= 200")"
-row "probes of a library are removed" "≤ 1000 ms" "$detach ms" "$(met "$detach <= 1000")"
+row "attaching probes of a library, programs loaded with the first" "≤ 200 ms" "$attach ms" "$(met "$attach <= 200")"
+row "… removed" "≤ 1000 ms" "$detach ms" "$(met "$detach <= 1000")"
 
 chmod 755 "$tmp" # the store process is not root
 start "$cresset" up --data "$tmp/data" --listen none --memory 32M 2>"$tmp/log"
@@ -68,5 +68,5 @@ done
 whole=$(median <"$tmp/whole") sample=$(median <"$tmp/sample")
 [ -n "$sample" ] || exit 1
 say "with its stack $whole ns, a cpu sample's program $sample ns"
-row "a launch recorded with its stack, against the BPF program of a cpu sample of that program ($sample ns)" "≤ 1000 ns more" \
+row "a launch with its stack, against BPF of a cpu sample of that program ($sample ns)" "≤ 1000 ns more" \
 	"$(calc "$whole - $alone - $sample") ns more" "$(met "$whole - $alone - $sample <= 1000")"

@@ -147,15 +147,14 @@ int main(void)
 	       eight_calls = measure(RING_CALL, WRITERS, true);
 	double shared = measure(RING_KERNEL, WRITERS, false);
 
-	printf("| a record of a GPU kernel, one writer: CPU time, the name looked up (median of %d "
-	       "rounds) | ≤ 50 ns | %.1f ns (a "
+	printf("| a GPU kernel's record, one writer: CPU time, the name looked up (median of %d) "
+	       "| ≤ 50 ns | %.1f ns (a "
 	       "launch's: %.1f ns) | %s |\n",
 	       ROUNDS, one, one_call, one <= 50 ? "yes" : "no");
-	printf("| the same with %d writers | ≤ 250 ns | %.1f ns (a launch's: %.1f ns; all writers "
+	printf("| … with %d writers | ≤ 250 ns | %.1f ns (a launch's: %.1f ns; all writers "
 	       "in one lane: %.1f ns) | %s |\n",
 	       WRITERS, eight, eight_calls, shared, eight <= 250 ? "yes" : "no");
-	printf("| bytes of that record | ≤ 80 | %zu (a launch's: %zu) | %s |\n",
-	       sizeof(struct ring_kernel), sizeof(struct ring_call),
-	       sizeof(struct ring_kernel) <= 80 ? "yes" : "no");
+	printf("| … its bytes | ≤ 80 | %zu (a launch's: %zu) | %s |\n", sizeof(struct ring_kernel),
+	       sizeof(struct ring_call), sizeof(struct ring_kernel) <= 80 ? "yes" : "no");
 	return 0;
 }

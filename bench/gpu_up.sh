@@ -51,9 +51,9 @@ sleep "$((seconds / 2))"
 bpf=$(calc "($(bpf_ns "$collector") - $bpf) / 1e7 / ($EPOCHREALTIME - $from)")
 echo "$stats" >/proc/sys/kernel/bpf_stats_enabled
 [ "$(met "$rate > 10000")" = yes ] || { say "the program did not play: $rate launches a second"; exit 1; }
-row "\`cresset up\` beside a program of $rate launches a second, with the library inside: all of its processes" "≤ 1 % of a CPU" \
+row "\`up\` beside a program of $rate launches a second, with the library inside: all processes" "≤ 1 % of a CPU" \
 	"$busy % ($idle % without the program)" "$(met "$busy <= 1")"
-row "… its BPF programs, those at each launch among them" "-" "$bpf % of a CPU" -
-row "… the collector's memory after that (Pss)" "≤ 12 MB" "$(calc "$collecting / 1e6") MB" "$(met "$collecting <= 12e6")"
+row "… BPF programs, those at each launch included" "-" "$bpf % of a CPU" -
+row "… the collector's memory (Pss)" "≤ 12 MB" "$(calc "$collecting / 1e6") MB" "$(met "$collecting <= 12e6")"
 exec 3>&-
 kill "$up" && wait "$up"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cresset up at its defaults, and what an ordinary user can make it cost: a perf map of a million entries, a sparse one of 60 GB, a process that maps and unmaps
 # without end, one that begins processes of 5 ms without end. CPU time and memory of all of its processes, beside those without. BENCH_SECONDS: of each (default 60).
-# BENCH_ONLY: entries, sparse, maps or short alone.
+# On a busy machine trust the ratio. BENCH_ONLY: entries, sparse, maps or short alone.
 . bench/lib.sh
 seconds=${BENCH_SECONDS:-60} settle_s=60
 chmod 755 "$tmp"

@@ -2,7 +2,7 @@
  *
  *   import make folded|pprof|perf-script LOCATIONS STACKS SAMPLES    writes it to standard output
  *   import peak COMMAND…                                             runs it; its peak memory (RSS), bytes
- *   import read FILE ROUNDS                                          MB/s, unpacked, by CPU time of the best round
+ *   import read FILE ROUNDS                                          MB/s, unpacked, by CPU time of the best round (of nine in import.sh)
  *
  * The program that the inputs show has a function for every three locations, with names of 5 to 60 bytes. Each location calls
  * six others, the first of them half the time; stacks are 10 to 60 frames deep, and are sampled by a power law. */

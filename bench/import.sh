@@ -14,7 +14,7 @@ speed_row() { # WHAT BAR FILE
 		row "reading $1" "≥ $2 MB/s" "it cannot be read" no
 		return
 	fi
-	row "reading $1 ($(du -m "$3" | cut -f1) MB, unpacked)" "≥ $2 MB/s" "$mb_s MB/s" "$(met "0$mb_s >= $2")"
+	row "reading $1 ($(du -m "$3" | cut -f1) MB)" "≥ $2 MB/s" "$mb_s MB/s" "$(met "0$mb_s >= $2")"
 }
 # COMMAND…: seconds of the fastest of five, on the clock.
 seconds() {
@@ -65,10 +65,10 @@ speed_row "pprof recorded here (tar, gzip, sha256sum, ls, sort)" 200 "$base.real
 ours=$(seconds "$cresset" convert "$base.pb" -o "$base.out.folded")
 if command -v go >/dev/null; then
 	theirs=$(seconds go tool pprof -symbolize=none -raw "$base.pb")
-	row "that of 20 000 samples to folded stacks, beside \`go tool pprof -raw\` ($(go version | cut -d' ' -f3))" "≥ 5×" \
+	row "pprof, 20 000 samples, to folded stacks, against \`go tool pprof -raw\` ($(go version | cut -d' ' -f3))" "≥ 5×" \
 		"$(calc "$theirs / $ours")× ($ours s, $theirs s)" "$(met "$theirs / $ours >= 5")"
 else
-	row "that of 20 000 samples to folded stacks, beside \`go tool pprof -raw\`" "≥ 5×" "$ours s; go is not on this machine" -
+	row "pprof, 20 000 samples, to folded stacks, against \`go tool pprof -raw\`" "≥ 5×" "$ours s; go is not on this machine" -
 fi
 
 say "perf script"
@@ -78,10 +78,10 @@ ours=$(seconds "$cresset" convert "$base.perf.txt" -o "$base.out.folded")
 perl_script=$(find /usr/share /usr/lib /var/lib/gems -path '*/stackcollapse-perf.pl' 2>/dev/null | head -1)
 if [ "$perl_script" ]; then
 	theirs=$(seconds perl "$perl_script" "$base.perf.txt")
-	row "the same to folded stacks, beside stackcollapse-perf.pl" "≥ 20×" "$(calc "$theirs / $ours")× ($ours s, $theirs s)" \
+	row "… to folded stacks, against stackcollapse-perf.pl" "≥ 20×" "$(calc "$theirs / $ours")× ($ours s, $theirs s)" \
 		"$(met "$theirs / $ours >= 20")"
 else
-	row "the same to folded stacks, beside stackcollapse-perf.pl" "≥ 20×" \
+	row "… to folded stacks, against stackcollapse-perf.pl" "≥ 20×" \
 		"$ours s; the script is not on this machine" -
 fi
 rm "$base".*

@@ -1,5 +1,5 @@
 /* Lanes of a day against lanes of ten seconds (query/lanes/lanes.h): one machine with 60 threads, recorded as cresset up does at 19 Hz, two CPUs busy. Asked as the Timeline
- * asks, 1600 pixels wide: CPU time of the query alone, the store open.
+ * asks, 1600 pixels wide: CPU time of the query alone, the store open; median of seven. The store has 8 million samples.
  *
  *   lanes DIR      makes a store there, and says how long its questions take: bench/lanes.sh */
 #include "query/lanes/lanes.h"
@@ -195,8 +195,8 @@ static void compare(struct source *source, const char *type, int64_t end_ns, con
 	double shortest = ask_ms(source, type, end_ns - 10 * SECOND_NS, end_ns);
 	double quarter = ask_ms(source, type, end_ns - 15 * MINUTE_NS, end_ns);
 	double day = ask_ms(source, type, end_ns - MINUTES * MINUTE_NS, end_ns);
-	printf("| lanes of threads over 24 h, 1600 px wide: %s; CPU time against that of 10 s, or "
-	       "50 ms | ≤ %d× | %.3g× "
+	printf("| lanes of threads, 24 h, 1600 px, CPU time against 10 s, or 50 ms: %s "
+	       "| ≤ %d× | %.3g× "
 	       "(10 s: %.2f ms; 15 min: %.2f ms; 24 h: %.2f ms) | %s |\n",
 	       words, MOST, day / shortest, shortest, quarter, day,
 	       day <= MOST * shortest || day <= 50 ? "yes" : "no");

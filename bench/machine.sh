@@ -74,9 +74,9 @@ json() { jq -r ".$1" "$tmp/c.json"; }
 tables=$(json unwind_tables) table_bytes=$(json unwind_table_bytes) map_bytes=$(json kernel_map_bytes)
 say "$waiting programs started; $(json samples) samples; $(json unwind_tables_evicted) tables evicted; $(json walked_in_user_space) walked in user space"
 row "whole machine at 19 Hz after 10 s, the collector" "≤ 0.1 % of a CPU" \
-	"$(calc "$own / $seconds / 1e7") %, $(calc "($own - $main) / $seconds / 1e7") % of it for tables of new programs; $(calc "$bpf / $seconds / 1e7") % in its BPF programs (load of the machine $load, $processes processes, $new new threads and processes)" \
+	"$(calc "$own / $seconds / 1e7") %, $(calc "($own - $main) / $seconds / 1e7") % of it for tables of new programs; $(calc "$bpf / $seconds / 1e7") % in its BPF programs (load $load, $processes processes, $new new)" \
 	"$(met "$own / $seconds / 1e7 <= 0.1")"
-row "its memory (Pss, rings and tables included)" "≤ 12 MB" \
+row "… its memory (Pss), with rings and tables" "≤ 12 MB" \
 	"$(calc "$pss / 1e6") MB; $tables tables, $files files are mapped as code" "$(met "$pss <= 12e6")"
-row "kernel memory of the tables; of all its maps" "≤ 32 MiB" \
+row "… kernel memory of the tables; of all maps" "≤ 32 MiB" \
 	"$(calc "$table_bytes / 1048576") MiB; $(calc "$map_bytes / 1048576") MiB" "$(met "$table_bytes <= 32 * 1048576")"

@@ -126,7 +126,7 @@ int main(void)
 	double ratio = (double)peer_ns / again[RUNS / 2];
 	fprintf(stderr, "%s: %" PRIu64 " of %d addresses have a name, from the cache %" PRIu64 "\n",
 		path, first_named, ADDRESSES, named);
-	printf("| names of %d addresses of %s, second time from the cache, against llvm-symbolizer "
+	printf("| names of %d addresses of %s, second time, against llvm-symbolizer "
 	       "| ≥ 50× | %.0f×: %.1f ms "
 	       "(the first time %.0f ms, llvm-symbolizer %.0f ms) | %s |\n",
 	       ADDRESSES, strrchr(path, '/') + 1, ratio, again[RUNS / 2] / 1e6, first_ns / 1e6,

@@ -41,7 +41,7 @@ wait "$up"
 kernel_ms=$(sed -n 's/.*kernel symbols took \([0-9]*\) ms.*/\1/p' "$tmp/log") reads=$(sed -n 's/.*CPU time and were read \([0-9]*\) times.*/\1/p' "$tmp/log")
 files_ms=$(sed -n 's/.*symbolization took \([0-9]*\) ms.*/\1/p' "$tmp/log") files=$(sed -n 's/.*files were read \([0-9]*\) times.*/\1/p' "$tmp/log")
 share=$(calc "($kernel_ms + $files_ms) / $took / 10")
-row "names, \`cresset up\` at its defaults beside 8 busy programs and others that come and go, asked every 5 s: CPU time of all naming" "≤ 1 % of a CPU" \
+row "names, \`up\` beside 8 busy programs and others that come and go, asked every 5 s: CPU time of all naming" "≤ 1 % of a CPU" \
 	"$share % (kernel $kernel_ms ms, its symbols read ${reads}x; files $files_ms ms, read ${files}x, in $took s; both processes took $(calc "$own / $took / 1e7") %)" "$(met "$share <= 1")"
 row "… kernel frames without a name, of $(wc -l <<<"$frames") frames that it has" "0" "$nameless" "$(met "$nameless == 0")"
-row "… the collector's memory after that (Pss); the store process's" "≤ 12 MB; stated" "$(calc "$collector_pss / 1e6") MB; $(calc "$store_pss / 1e6") MB" "$(met "$collector_pss <= 12e6")"
+row "… the collector's memory (Pss); the store process's" "≤ 12 MB; stated" "$(calc "$collector_pss / 1e6") MB; $(calc "$store_pss / 1e6") MB" "$(met "$collector_pss <= 12e6")"

@@ -74,21 +74,21 @@ bar_row() { # PROMISE BAR VARIANT LIMIT: with what the variant adds
 	if [ -n "$percent" ]; then row "$1" "$2" "+$percent %" "$(met "$percent <= $4")"; else row "$1" "$2" "this kernel or machine has it not" -; fi
 }
 what="\`perf bench sched pipe\` pinned to one CPU ($(sort -nk2 "$tmp/none" | awk '{ v[NR] = $2 } END { print v[int((NR + 1) / 2)] }') µs an operation, median of $rounds rounds by turns)"
-bar_row "$what: off-cpu, 1 ms minimum, by sched_exit_tp" "≤ +20 %" cresset 20
-bar_row "the same with --wakers" "≤ +25 %" wakers 25
-bar_row "the same by sys_exit, without wakers" "≤ +40 %" sys_exit 40
-bar_row "every wait with its whole stack (\`-m 0 --max-rate 300000\`)" "≤ +160 %" every 160
+bar_row "$what: off-cpu, 1 ms minimum, sched_exit_tp" "≤ +20 %" cresset 20
+bar_row "… with --wakers" "≤ +25 %" wakers 25
+bar_row "… sys_exit, without wakers" "≤ +40 %" sys_exit 40
+bar_row "… every wait with its stack (\`-m 0 --max-rate 300000\`)" "≤ +160 %" every 160
 ours=$(added cresset) every=$(added every) theirs=$(added offcputime) script=$(added bpftrace)
 if [ -n "$theirs" ] && [ -n "$ours" ]; then
-	row "cost (1 ms minimum) against libbpf-tools offcputime" "≤ 1/6" \
+	row "… cost (1 ms minimum) against libbpf-tools offcputime" "≤ 1/6" \
 		"$(calc "$ours / $theirs") (offcputime +$theirs %)" "$(met "$ours <= $theirs / 6")"
-	row "the same with every wait (offcputime's user stacks need frame pointers)" "< 1" \
+	row "… every wait (offcputime's user stacks need frame pointers)" "< 1" \
 		"$(calc "$every / $theirs")" "$(met "$every < $theirs")"
 else
 	row "against libbpf-tools offcputime (+${theirs:-?} %)" "≤ 1/6" "one of the two does not run here (package libbpf-tools)" -
 fi
-row "the same by a bpftrace script with both stacks" "stated" "${script:++$script %}" -
-[ "$waits" = 0 ] || row "waits lost with every wait recorded" "0" "$lost of $waits" "$(met "$lost == 0")"
+row "… a bpftrace script with both stacks" "stated" "${script:++$script %}" -
+[ "$waits" = 0 ] || row "… waits lost with every wait recorded" "0" "$lost of $waits" "$(met "$lost == 0")"
 
 # --- always on, with nothing to do ---
 # In turn twice, as a machine is never quite idle: CPU time of the recorder and run time of its BPF programs, and its memory.
@@ -111,8 +111,8 @@ mean() { awk -v f="$2" '{ n += $f } END { if (NR) printf "%.0f", n / NR }' "$tmp
 if [ -n "$(mean both 1)" ]; then
 	share() { calc "($(mean "$1" 1) + $(mean "$1" 2)) / $seconds / 1e7"; }
 	more=$(calc "($(mean both 3) - $(mean cpu 3)) / 1e6")
-	row "whole machine, idle, cpu and off-cpu at 19 Hz: own CPU time + BPF run time after 10 s" "≤ 0.3 % of a CPU" \
-		"$(share both) % (cpu alone $(share cpu) %; load of the machine $(cut -d' ' -f1 /proc/loadavg))" "$(met "$(share both) <= 0.3")"
-	row "memory (Pss) that off-cpu adds to cpu" "≤ 2 MB" \
+	row "whole machine, idle, cpu and off-cpu at 19 Hz: own CPU time + BPF after 10 s" "≤ 0.3 % of a CPU" \
+		"$(share both) % (cpu alone $(share cpu) %; load $(cut -d' ' -f1 /proc/loadavg))" "$(met "$(share both) <= 0.3")"
+	row "… memory (Pss) that off-cpu adds" "≤ 2 MB" \
 		"$more MB ($(calc "$(mean both 3) / 1e6") against $(calc "$(mean cpu 3) / 1e6") MB; the kernel's maps $(calc "$(cat "$tmp/maps.both") / 1048576") against $(calc "$(cat "$tmp/maps.cpu") / 1048576") MiB)" "$(met "$more <= 2")"
 fi

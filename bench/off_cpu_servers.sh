@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What servers lose while the whole machine is recorded with cpu and off-cpu, always on: nginx, PostgreSQL and Redis, each kept busy by
+# What servers lose while the whole machine is recorded with cpu and off-cpu at 19 Hz, always on: nginx, PostgreSQL and Redis, each kept busy by
 # its own load generator all the time. In each round, by turns and in changing order, the requests served in a second and a bit are counted
 # with no recorder and with one by each way to take stacks of waits, which has had time to read what the machine runs; the loss is that
 # against the same round's count without.
@@ -95,7 +95,7 @@ losses() { # NAME TITLE
 		[ $v = sched_exit ] || limit=5
 		read -r median low high <<<"$(loss "$name" $v)"
 		if [ -n "${median-}" ]; then
-			row "$2, off-cpu by $v: requests lost (median of $rounds rounds)" "≤ $limit %" \
+			row "$2: requests lost with off-cpu, $v" "≤ $limit %" \
 				"$median % ($low to $high)" "$(met "$median <= $limit")"
 		else
 			row "$2, by $v" "≤ $limit %" "this kernel has it not" -

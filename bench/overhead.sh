@@ -66,19 +66,19 @@ floor_inside=$(handler_ns "$seconds")
 stop_perf
 
 ours=$(calc "($own + $bpf) / $seconds / 1e7") theirs=$(calc "$perf_own / $seconds / 1e7")
-row "whole machine at 99 Hz, every CPU busy: own CPU time + BPF run time" "≤ 0.3 % of a CPU" \
+row "whole machine at 99 Hz, every CPU busy: own CPU time + BPF" "≤ 0.3 % of a CPU" \
 	"$ours % ($(calc "$own / $seconds / 1e7") % user space, $(calc "$bpf / $seconds / 1e7") % BPF)" "$(met "$ours <= 0.3")"
-row "the same against the process of \`perf record -a -g -F 99\` (without its sampling in interrupts)" "≤ ½" \
+row "… against the process of \`perf record -a -g -F 99\` (without its sampling in interrupts)" "≤ ½" \
 	"$(calc "$ours / ($theirs + 1e-9)") × ($theirs %)" "$(met "$ours <= $theirs / 2")"
 if [ -n "$inside" ]; then
 	all=$(calc "($own + $inside) / $seconds / 1e7") perf_all=$(calc "($perf_own + $perf_inside) / $seconds / 1e7")
-	row "like for like: own CPU time + all time in the sampling timer's handler" "≤ ½ of perf record" \
+	row "… like for like: own CPU time + the timer's handler" "≤ ½ of perf record" \
 		"$all % against $perf_all %: $(calc "$all / $perf_all") ×" "$(met "$all <= $perf_all / 2")"
-	row "the floor: a cpu-clock sample without a stack (\`perf record -a -F 99\`), handler only" "stated" \
+	row "… the floor: handler without a stack (\`perf record -a -F 99\`)" "stated" \
 		"$(calc "$floor_inside / $seconds / 1e7") %: $(calc "$floor_inside / ($perf_own + $perf_inside)") × of \`perf record -a -g\`" -
 fi
-row "start-up CPU time (first 5 s)" "stated" "$(calc "$start_up / 1e6") ms" -
+row "… start-up CPU time (first 5 s)" "stated" "$(calc "$start_up / 1e6") ms" -
 
 whole=$(whole_run "$cresset" record -a -q -F 99 -d "$seconds" -o "$tmp/w.cresset")
 whole_perf=$(whole_run perf record -q -a -g -F 99 -o "$tmp/w.data" -- sleep "$seconds")
-row "user + system time of recording $seconds s to a finished file (ours has names, perf's needs \`perf report\` for them)" "stated" "$whole ms; perf record $whole_perf ms" -
+row "… CPU time of recording $seconds s to a finished file (perf's lacks names)" "stated" "$whole ms; perf record $whole_perf ms" -

@@ -46,7 +46,7 @@ for python in "$debian" $perfable; do
 		(SELECT stack, count(*) AS n FROM frames WHERE kind = 'python' GROUP BY stack) USING (stack)" | tail -1 | tr -d '\r')
 	cost python "$running"
 	kill -KILL "$running"
-	row "one sample of ${frames%.*} frames, hot (BPF run time), $("$python" --version)$([ "$python" = "$debian" ] && echo ", Debian's"), against 30 native frames" "≤ 2×" \
+	row "one sample of ${frames%.*} frames, hot (BPF run time), $("$python" --version), against 30 native frames" "≤ 2×" \
 		"$(calc "$python_us / $native_us")× ($python_us µs of $python_n samples, $native_us µs of $native_n)" "$(met "$python_us <= 2 * $native_us")"
 done
 kill -KILL "$native"
@@ -109,11 +109,11 @@ for ((i = 0; i < pairs; i++)); do
 	[ -z "$perfable" ] || pair "$tmp/perf" without with_perf
 done
 read -r median low high <<<"$(loss "$tmp/cresset")"
-row "additional CPU time of a Python program while the machine is recorded at 99 Hz (median of $pairs pairs, 95 % interval)" "≤ 1 %" \
+row "CPU time added to a Python program by recording the machine at 99 Hz (median of $pairs pairs)" "≤ 1 %" \
 	"$median % ($low to $high)" "$(met "$median <= 1")"
 if [ -n "$perfable" ]; then
 	read -r median low high <<<"$(loss "$tmp/perf")"
-	row "the same by \`perf record -a -g -F 99\`, and -X perf for it, which it needs ($("$perfable" --version))" "stated" "$median % ($low to $high)" -
+	row "… by \`perf record -a -g -F 99\`, with the -X perf that it needs ($("$perfable" --version))" "stated" "$median % ($low to $high)" -
 else
 	row "the same by \`perf record -a -g -F 99\` with -X perf" "stated" "no Python 3.12 or newer here" -
 fi

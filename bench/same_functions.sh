@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How well cresset diff finds functions again in another build: all functions of two ELF files as two profiles, by their symbol tables
-# and debug information. Pairs: our own library built by gcc and by clang in two directories; BENCH_PAIRS="OLD NEW OLD NEW …".
+# and debug information; then a random share (0.3) of each side. Pairs: our own library built by gcc and by clang in two directories; BENCH_PAIRS="OLD NEW OLD NEW …".
 . bench/lib.sh
 
 # WHAT OLD NEW: with all functions, and with a part of each side, as in recordings.
@@ -8,7 +8,7 @@ pair() {
 	local both found wrong share counts='' shares='' good=1
 	for share in 1 0.3; do
 		read -r both found wrong < <(python3 bench/same_functions.py "$cresset" "$2" "$3" "$tmp" $share)
-		counts+="${counts:+; with a share of $share: }$both" shares+="${shares:+; }$found %, $wrong % wrong"
+		counts+="${counts:+; share $share: }$both" shares+="${shares:+; }$found %, $wrong % wrong"
 		[ "$(met "0$found >= 98 && 0$wrong <= 0.5")" = yes ] || good=0
 	done
 	row "functions found again: $1 ($counts in both)" "≥ 98 %, ≤ 0.5 % wrong" "$shares" "$(met $good)"

@@ -1,5 +1,5 @@
 /* From starting the program to the first sample in its recording, with every program loaded: median and worst of ten starts, while a
- * CPU is busy; and the same of the release program, in turn. Prints rows of the table. */
+ * CPU is busy; and … of the release program, in turn. Prints rows of the table. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "format/formats.h"
@@ -84,11 +84,11 @@ int main(void)
 	unlink(path);
 	qsort(ms, STARTS, sizeof *ms, by_value);
 	qsort(release_ms, STARTS, sizeof *release_ms, by_value);
-	printf("| from start to first sample, every program loaded (%d starts) | ≤ 150 ms | median "
+	printf("| from start to first sample, all programs loaded (%d starts) | ≤ 150 ms | median "
 	       "%.0f ms, worst %.0f ms | %s |\n",
 	       STARTS, ms[STARTS / 2], ms[STARTS - 1], ms[STARTS - 1] <= 150 ? "yes" : "no");
 	double ratio = release_ms[STARTS / 2] / ms[STARTS / 2];
-	printf("| the same of the release program, with its libraries linked in | ≤ 1.03 × | "
+	printf("| … of the release program, with its libraries linked in | ≤ 1.03 × | "
 	       "median "
 	       "%.0f ms, %.2f × | %s |\n",
 	       release_ms[STARTS / 2], ratio, ratio <= 1.03 ? "yes" : "no");

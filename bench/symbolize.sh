@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Names for 100 000 distinct addresses of large objects, cold, beside llvm-symbolizer: CPU time and peak memory. Debug information of
+# Names for 100 000 distinct addresses of large objects, cold, beside llvm-symbolizer: CPU time and peak memory, best of three. Debug information of
 # such size is not on every machine: that of OpenJDK's libjvm (Debian's openjdk-17-dbg, 240 MB, fetched but not installed) stands for it.
 . bench/lib.sh
 ours=$PWD/$BUILD/bench/symbolize
 jdk=$PWD/$BUILD/bench/openjdk
 peer=$(command -v llvm-symbolizer-19 || command -v llvm-symbolizer)
-what="100 000 addresses, cold, against ${peer##*/} (CPU time)"
+what="names of 100 000 addresses, cold, against ${peer##*/}"
 
 # OBJECT: addresses evenly over its code.
 addresses() {
@@ -19,12 +19,12 @@ compare() {
 	local a b am bm
 	addresses "$2" >"$tmp/addresses"
 	if [ -z "$peer" ]; then
-		row "$1: $what" "≥ 3×" "llvm-symbolizer is not on this machine" -
+		row "$what: $1" "≥ 3×" "llvm-symbolizer is not on this machine" -
 	elif ! read -r a b am bm < <("$ours" "$2" "$3" "$tmp/addresses" "$peer"); then
-		row "$1: $what" "≥ 3×" "it could not be read" no
+		row "$what: $1" "≥ 3×" "it could not be read" no
 	else
-		row "$1: $what" "≥ 3×" "$(calc "$b / $a")× ($a s, $b s)" "$(met "$b / $a >= 3")"
-		row "$1: peak memory of that" "≤ ½" "$(calc "$am / $bm")× ($((am / 1024)) MiB, $((bm / 1024)) MiB)" \
+		row "$what: $1" "≥ 3×" "$(calc "$b / $a")× ($a s, $b s)" "$(met "$b / $a >= 3")"
+		row "$what: peak memory" "≤ ½" "$(calc "$am / $bm")× ($((am / 1024)) MiB, $((bm / 1024)) MiB)" \
 			"$(met "$am / $bm <= 0.5")"
 	fi
 }
@@ -48,7 +48,7 @@ if fetch_jdk; then
 	debug=$jdk/x/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
 	objcopy --decompress-debug-sections "$debug" "$tmp/plain.debug"
 	compare "libjvm, 1071 units, $(stat -c %s "$tmp/plain.debug" | awk '{ printf "%.0f", $1 / 1e6 }') MB of debug information" "$jvm" "$tmp/plain.debug"
-	compare "the same, compressed" "$jvm" "$debug"
+	compare "libjvm, compressed" "$jvm" "$debug"
 else
-	row "libjvm with debug information: $what" "≥ 3×" "openjdk-17-dbg could not be fetched" -
+	row "$what: libjvm with debug information" "≥ 3×" "openjdk-17-dbg could not be fetched" -
 fi

@@ -57,7 +57,7 @@ for _ in $(seq "$pairs"); do
 	echo "$of_top $of_record" | awk '{ print $1 - $3, $1, $2, $3, $4 }' >>"$tmp/pairs"
 done
 more=$(column 1)
-row "\`cresset top\`, a picture a second, beyond \`record\` of the same in turn" "≤ 0.5 % of a CPU" \
+row "\`top\`, a picture a second, beyond \`record\` of the same in turn" "≤ 0.5 % of a CPU" \
 	"$more % (median of $pairs pairs; top: $(column 2) %, its BPF programs $(column 3) %; record: $(column 4) %, $(column 5) %)" "$(met "$more <= 0.5")"
 
 "$cresset" record -a -q -d 10 -e cpu,off-cpu --wakers -o "$tmp/ten.cresset"

@@ -1,4 +1,4 @@
-/* What a picture of cresset top costs: FILE's samples are indexed, looked at and drawn again and again, as they are each second. Prints the median and
+/* What a picture of cresset top costs: FILE's samples are indexed, looked at and drawn 101 times, as they are each second. Prints the median and
  * the least of the CPU times, in ms. What it costs to bring it to a terminal is not in it: bench/top.sh measures all together. */
 #include "base/clock.h"
 #include "base/err.h"

@@ -36,12 +36,12 @@ for mode in fp helper; do
 done
 kill -KILL "$omit" "$no_omit"
 # shellcheck disable=SC2154
-row "the same program with frame pointers, walked by them; by the kernel's helper" "stated" "$fp µs; $helper µs: unwind tables take $(calc "$tables / $helper") × the helper's" -
+row "… with frame pointers, walked by them; by the kernel's helper" "stated" "$fp µs; $helper µs: unwind tables take $(calc "$tables / $helper") × the helper's" -
 if load_begin redis $((seconds * 2 + 30)); then
 	cost tables "$load_pids"
 	row "one sample of redis-server under load, by unwind tables" "≤ 15 µs" "$us µs ($n samples, $steps steps each)" "$(met "$us <= 15")"
 	cost helper "$load_pids"
-	row "the same by the helper, which sees almost nothing of it" "stated" "$us µs ($n samples)" -
+	row "… by the helper, which sees almost nothing of it" "stated" "$us µs ($n samples)" -
 	load_end
 else
 	row "one sample of redis-server under load" "≤ 15 µs" "$load_missing" -

@@ -1,5 +1,5 @@
 /* Lookups of random addresses in the unwind table of the largest library here, by BPF programs (bench/bpf/unwind_lookup.bpf.c): our
- * table against re-implementations of three shapes that other profilers use, holding the same rules. All must give the same
+ * table against re-implementations of three shapes that other profilers use (rows of 4, 8 and 16 bytes), holding the same rules. All must give the same
  * answers. Prints rows of the table.
  *
  *     unwind_lookup [FILE] */
@@ -419,17 +419,16 @@ int main(int argc, char **argv)
 		double ours, best = compare(&b, sets[i], &ours);
 		if (i == 0)
 			printf("| unwind rule lookup in BPF, %d random addresses of %s, against "
-			       "the "
-			       "fastest of three re-implemented shapes of others | ≥ 3× faster | "
+			       "the fastest of three formats of others | ≥ 3× faster | "
 			       "%.1f× (%.0f ns against %.0f) | %s |\n",
 			       LOOKUP_PCS, name, best / ours, ours, best,
 			       best / ours >= 3 ? "yes" : "no");
 		else
-			printf("| the same, %u addresses | - | %.1f× (%.0f ns against %.0f) | - "
+			printf("| … %u addresses | - | %.1f× (%.0f ns against %.0f) | - "
 			       "|\n",
 			       sets[i], best / ours, ours, best);
 	}
-	printf("| bytes of its table against the smallest of theirs, without their index of pages "
+	printf("| … bytes of its table against the smallest of theirs, without their page index "
 	       "| ≤ 1/2 | %.2f (%.0f KiB against %.0f) | %s |\n",
 	       ours_kib / best_kib, ours_kib, best_kib, ours_kib <= best_kib / 2 ? "yes" : "no");
 	return 0;

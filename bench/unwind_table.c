@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	       "ms, a table of %.1f MiB) | %s |\n",
 	       name, rate, bytes / 1e6, best * 1e3, t.image.len / 1048576.0,
 	       rate >= 40 ? "yes" : "no");
-	printf("| memory at the peak of building it | ≤ 32 MiB | %.1f MiB | %s |\n", peak,
+	printf("| … peak memory of building it | ≤ 32 MiB | %.1f MiB | %s |\n", peak,
 	       peak <= 32 ? "yes" : "no");
 	unwind_table_done(&t);
 	free(path);

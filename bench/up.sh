@@ -64,8 +64,8 @@ under() { # WORDS LOAD…: the CPU time with those running
 	echo 0 >/proc/sys/kernel/bpf_stats_enabled
 	load_end
 	all=$(calc "$own / $t / 1e7 + $bpf / ($seconds / 2) / 1e7")
-	row "\`cresset up\` at its defaults, $words: all processes and BPF programs" "≤ 1 % of a CPU" \
-		"$all % (collector $(calc "$collecting / $t / 1e7") %, store and server $(calc "($own - $collecting) / $t / 1e7") %, BPF $(calc "$bpf / ($seconds / 2) / 1e7") %; CPUs $(calc "100 * ($b1 - $b0) / ($b1 - $b0 + $i1 - $i0)") % busy, $(calc "int(($c1 - $c0) / $t)") switches and $(calc "($f1 - $f0) / $t") new threads a second)" \
+	row "CPU of \`up\` and its BPF: $words" "≤ 1 % of a CPU" \
+		"$all % (collector $(calc "$collecting / $t / 1e7") %, store and server $(calc "($own - $collecting) / $t / 1e7") %, BPF $(calc "$bpf / ($seconds / 2) / 1e7") %; CPUs $(calc "100 * ($b1 - $b0) / ($b1 - $b0 + $i1 - $i0)") % busy, $(calc "int(($c1 - $c0) / $t)") switches/s, $(calc "($f1 - $f0) / $t") new threads/s)" \
 		"$(met "$all <= 1")"
 	echo "$EPOCHSECONDS $(pss "$collector") $(pss "$store")" >>"$tmp/pss"
 }
@@ -78,7 +78,7 @@ load_begin sqlite 60
 ask 40
 load_end
 p99=$(sort -n "$tmp/flame" | awk '{ v[NR] = $1 } END { print v[int(NR * .99 + .5)] * 1000 }')
-row "its flame graph of the last 15 minutes, while one CPU is busy, over HTTP: p99" "≤ 50 ms" "$p99 ms" "$(met "$p99 <= 50")"
+row "… flame graph of 15 minutes over HTTP, one CPU busy: p99" "≤ 50 ms" "$p99 ms" "$(met "$p99 <= 50")"
 collector_pss=$(pss "$collector") store_pss=$(pss "$store")
-row "its memory after that (Pss): the collector" "≤ 12 MB" "$(calc "$collector_pss / 1e6") MB; kernel maps $(calc "$(maps_bytes) / 1e6") MB" "$(met "$collector_pss <= 12e6")"
+row "… memory after that (Pss): the collector" "≤ 12 MB" "$(calc "$collector_pss / 1e6") MB; kernel maps $(calc "$(maps_bytes) / 1e6") MB" "$(met "$collector_pss <= 12e6")"
 row "… both processes, with --memory 32M" "≤ 72 MB" "$(calc "($collector_pss + $store_pss) / 1e6") MB" "$(met "$collector_pss + $store_pss <= 72e6")"

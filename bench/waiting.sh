@@ -30,8 +30,8 @@ beside() { # WORDS PROCESSES THREADS US
 	sleep 30
 	used=$(($(cpu_ns "$collector") + $(cpu_ns "$store") - used))
 	t=$(calc "$EPOCHREALTIME - $t")
-	row "\`cresset up\` at its defaults beside $1: its processes" "stated" \
-		"$(calc "$used / $t / 1e7") % of a CPU; the collector's memory (Pss) $(awk '/^Pss:/ { printf "%.1f", $2 * 1024 / 1e6 }' "/proc/$collector/smaps_rollup") MB" -
+	row "CPU of \`up\` beside others: $1" "stated" \
+		"$(calc "$used / $t / 1e7") % of a CPU; the collector's Pss $(awk '/^Pss:/ { printf "%.1f", $2 * 1024 / 1e6 }' "/proc/$collector/smaps_rollup") MB" -
 	kill "$up"
 	wait "$up"
 	exec {fd}>&-

@@ -45,6 +45,6 @@ for freq in 99 999; do
 	say "$freq Hz, lost without: $(tr '\n' ' ' <"$tmp/none.$freq")"
 	say "        with cresset: $(tr '\n' ' ' <"$tmp/cresset.$freq")"
 	say "           with perf: $(tr '\n' ' ' <"$tmp/perf.$freq")"
-	row "what pinned loops on every CPU lose at $freq Hz ($rounds rounds, 95 % interval)" "stated" \
-		"$ours ± $e % of each CPU; perf record -a -g $theirs ± $te %" -
+	row "pinned loops on every CPU lose at $freq Hz ($rounds rounds)" "stated" \
+		"$ours ± $e %; perf record -a -g $theirs ± $te %" -
 done

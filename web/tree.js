@@ -1,4 +1,4 @@
-/* tree.js: a flame tree in typed arrays, and its wire format (docs/formats.md, "Trees as bytes").
+/* tree.js: a flame tree in typed arrays, and its wire format (src/format/common/tree_bin.h).
  *
  * Nodes are in pre-order: node 0 is the root, the subtree of i is i … end[i] - 1. Names are in a table of frames that
  * nodes share. Totals are derived. All input is checked: damaged bytes throw an Error with a message, after work
