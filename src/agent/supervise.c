@@ -440,7 +440,8 @@ static void wait_for_news(struct supervisor *s, int timeout_ms)
 
 	for (int i = 0; i < PARTS; i++)
 		fds[i] = (struct pollfd){ .fd = s->parts[i].control, .events = POLLIN };
-	if (poll(fds, PARTS + 2, timeout_ms) <= 0)
+	/* A process may not poll more than its limit of open files, not even empty entries. */
+	if (poll(fds, PARTS + (fds[PARTS + 1].fd < 0 ? 1 : 2), timeout_ms) <= 0)
 		return;
 	s->has_later = fds[PARTS + 1].revents != 0;
 	for (int i = 0; i < PARTS; i++)
