@@ -623,6 +623,11 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 	proc_reader_get_stats(c->reader, &out->reads);
 }
 
+uint64_t collect_cpu_ns(const struct collector *c)
+{
+	return clock_cpu_ns() + helper_cpu_ns(c->helper);
+}
+
 void collect_get_gpu_stats(struct collector *c, struct gpu_probes_stats *probes,
 			   struct gpu_time_stats *time)
 {

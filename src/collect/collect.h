@@ -152,6 +152,8 @@ int collect_set_sink(struct collector *c, struct sink *sink, struct profile_copy
 int collect_file(struct collector *c, uint32_t mapping);
 
 void collect_get_stats(struct collector *c, struct collect_stats *out);
+/* CPU time of this process, all threads, and of the processes that read others for it. */
+uint64_t collect_cpu_ns(const struct collector *c);
 /* Only the GPU statistics, which costs less. */
 void collect_get_gpu_stats(struct collector *c, struct gpu_probes_stats *probes,
 			   struct gpu_time_stats *time);

@@ -2,7 +2,6 @@
 #include "cmd/record/record_state.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "cmd/cli/term.h"
@@ -19,7 +18,7 @@ static uint64_t progress_interval_ns(const struct progress *p)
 }
 
 void progress_init(struct progress *p, const struct term *term, bool off, uint64_t now_mono_ns,
-		   uint64_t duration_ns)
+		   uint64_t duration_ns, uint64_t cpu_ns)
 {
 	const char *name = getenv("TERM");
 	*p = (struct progress){
@@ -29,7 +28,7 @@ void progress_init(struct progress *p, const struct term *term, bool off, uint64
 		.start_mono_ns = now_mono_ns,
 		.duration_ns = duration_ns,
 		.last_mono_ns = now_mono_ns,
-		.last_cpu_ns = clock_cpu_ns(),
+		.last_cpu_ns = cpu_ns,
 	};
 	p->next_mono_ns = now_mono_ns + progress_interval_ns(p);
 }
@@ -92,10 +91,10 @@ static void write_stderr(struct buf *b)
 	buf_done(b);
 }
 
-void progress_show(struct progress *p, uint64_t now_mono_ns, const struct collect_stats *s)
+void progress_show(struct progress *p, uint64_t now_mono_ns, uint64_t cpu_ns,
+		   const struct collect_stats *s)
 {
 	struct buf b = { 0 };
-	uint64_t cpu_ns = clock_cpu_ns();
 	double own = percent(cpu_ns - p->last_cpu_ns, now_mono_ns - p->last_mono_ns);
 	progress_line(&b, p->term->dot, now_mono_ns - p->start_mono_ns, p->duration_ns, s, own);
 	if (p->live) {

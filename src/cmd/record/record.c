@@ -317,7 +317,7 @@ static void describe_end(struct recording *r)
 		m->cpus = r->stats.cpus;
 	say_comments(r->profile);
 	describe_missing(r->collector, r->n_missing, sink);
-	m->own_cpu_ns = clock_cpu_ns() + r->stats.bpf_ns;
+	m->own_cpu_ns = collect_cpu_ns(r->collector) + r->stats.bpf_ns;
 	m->own_peak_bytes = own_peak_bytes();
 }
 
@@ -340,14 +340,14 @@ static int start(struct recording *r)
 	record_gpu_name(r);
 	int rc = collect_start(r->collector, &err);
 	r->all_on_ns = clock_mono_ns();
-	r->start_cpu_ns = clock_cpu_ns();
+	r->start_cpu_ns = collect_cpu_ns(r->collector);
 	cpu_time_read(&r->start_cpus);
 	if (rc < 0)
 		return cmd_fail(collect_status(rc), &err);
 	r->start_mono_ns = collect_started_ns(r->collector);
 	describe_start(r);
 	progress_init(&r->progress, &r->line->term, r->opts->no_progress, r->start_mono_ns,
-		      r->opts->duration_ns);
+		      r->opts->duration_ns, r->start_cpu_ns);
 	if (r->child.pid) {
 		interrupt_set_child(r->child.pid);
 		if (child_release(&r->child, &err) < 0) {
@@ -398,7 +398,7 @@ static int between_reads(struct recording *r, uint64_t now_ns, uint64_t *next_ke
 {
 	if (progress_due(&r->progress, now_ns)) {
 		collect_get_stats(r->collector, &r->stats);
-		progress_show(&r->progress, now_ns, &r->stats);
+		progress_show(&r->progress, now_ns, collect_cpu_ns(r->collector), &r->stats);
 	}
 	if (now_ns < *next_keep_up_ns)
 		return CMD_OK;
@@ -433,7 +433,7 @@ static int stop(struct recording *r)
 	r->end_mono_ns = collect_stopped_ns(r->collector);
 	record_gpu_take(r);
 	record_gpu_stop(r);
-	r->end_cpu_ns = clock_cpu_ns();
+	r->end_cpu_ns = collect_cpu_ns(r->collector);
 	collect_symbolize(r->collector);
 	collect_get_stats(r->collector, &r->stats);
 	describe_end(r);

@@ -59,11 +59,13 @@ struct progress {
 	uint64_t last_mono_ns, last_cpu_ns; /* for the CPU use since the last line */
 };
 
+/* cpu_ns: own CPU time so far, also in progress_show. */
 void progress_init(struct progress *p, const struct term *term, bool off, uint64_t now_mono_ns,
-		   uint64_t duration_ns);
+		   uint64_t duration_ns, uint64_t cpu_ns);
 /* Whether progress_show would print something now. */
 bool progress_due(const struct progress *p, uint64_t now_mono_ns);
-void progress_show(struct progress *p, uint64_t now_mono_ns, const struct collect_stats *s);
+void progress_show(struct progress *p, uint64_t now_mono_ns, uint64_t cpu_ns,
+		   const struct collect_stats *s);
 /* Removes the line from the terminal, or replaces it by the current activity. */
 void progress_clear(struct progress *p);
 void progress_say(struct progress *p, const char *text);

@@ -410,7 +410,7 @@ static int live_watch(struct feed *base, int fd, struct err *err)
 
 static void take_costs(struct live_feed *f, uint64_t now_ns, struct feed_take *out)
 {
-	uint64_t cpu_ns = clock_cpu_ns();
+	uint64_t cpu_ns = collect_cpu_ns(f->collector);
 	double span = (double)(now_ns - f->last_take_ns);
 	out->own_cpu = f->last_take_ns && span > 0 ? (double)(cpu_ns - f->last_cpu_ns) / span : -1;
 	/* Counted only while kernel.bpf_stats_enabled is set. */
@@ -426,11 +426,11 @@ static void take_costs(struct live_feed *f, uint64_t now_ns, struct feed_take *o
  * it costs 1 % of a CPU. */
 static int catch_up(struct live_feed *f, bool with_waits, struct err *err)
 {
-	uint64_t begin_cpu_ns = clock_cpu_ns();
+	uint64_t begin_cpu_ns = collect_cpu_ns(f->collector);
 	if (!with_waits || clock_mono_ns() < f->cut_due_ns)
 		return collect_catch_up(f->collector, err);
 	int rc = collect_cut(f->collector, err);
-	uint64_t wait_ns = (clock_cpu_ns() - begin_cpu_ns) * CUT_WAIT_PER_COST;
+	uint64_t wait_ns = (collect_cpu_ns(f->collector) - begin_cpu_ns) * CUT_WAIT_PER_COST;
 	f->cut_due_ns = clock_mono_ns() + (wait_ns < f->window_ns / 2 ? wait_ns : f->window_ns / 2);
 	return rc;
 }

@@ -17,11 +17,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- far files -------------------------------------------------------------------------------- */
@@ -137,9 +140,17 @@ static void far_worker_serve(int fd)
 
 /* --- helpers ---------------------------------------------------------------------------------- */
 
+/* CPU time of helpers. Shared with the nursery, which writes it. */
+struct helper_cpu {
+	_Atomic uint64_t ended_ns;        /* of workers that have ended */
+	_Atomic pid_t pids[HELPER_WORKS]; /* of the present ones; 0: none */
+};
+
 struct helper {
 	pid_t nursery;
 	struct stream stream;
+	struct helper_cpu *cpu;
+	uint64_t ended_cpu_ns; /* of nurseries that have ended, and their workers */
 	/* Sockets of abandoned workers, which are closed at their end; -1: unused. */
 	int stuck[HELPER_WORKS][HELPER_MAX_STUCK];
 	struct helper_stats stats;
@@ -196,60 +207,82 @@ static pid_t start_worker(enum helper_work work, int fd)
 	end_self();
 }
 
-static void reap(pid_t pids[HELPER_WORKS])
+static uint64_t rusage_cpu_ns(const struct rusage *u)
 {
-	pid_t pid;
-
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-		for (int i = 0; i < HELPER_WORKS; i++)
-			if (pids[i] == pid)
-				pids[i] = 0;
+	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000ull +
+	       (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000ull;
 }
 
-static void kill_worker(pid_t *pid)
+static void reap(struct helper_cpu *cpu)
 {
-	if (*pid > 0)
-		kill(*pid, SIGKILL);
-	*pid = 0;
+	struct rusage u;
+	pid_t pid;
+
+	while ((pid = wait4(-1, NULL, WNOHANG, &u)) > 0) {
+		for (int i = 0; i < HELPER_WORKS; i++)
+			if (cpu->pids[i] == pid)
+				cpu->pids[i] = 0;
+		cpu->ended_ns += rusage_cpu_ns(&u);
+	}
+}
+
+static void kill_worker(struct helper_cpu *cpu, enum helper_work work)
+{
+	if (cpu->pids[work] > 0)
+		kill(cpu->pids[work], SIGKILL);
+	cpu->pids[work] = 0;
 }
 
 /* A wish with a socket: a new worker; without: the end of the present one. */
-static void take_wishes(struct stream *s, pid_t pids[HELPER_WORKS])
+static void take_wishes(struct stream *s, struct helper_cpu *cpu)
 {
 	struct stream_message m;
 
 	while (stream_next(s, &m) > 0) {
 		int fd = m.with_fd ? stream_take_fd(s) : -1;
 
-		reap(pids);
 		if (m.type < HELPER_WORKS)
-			kill_worker(&pids[m.type]);
+			kill_worker(cpu, m.type);
 		if (m.type < HELPER_WORKS && fd >= 0)
-			pids[m.type] = start_worker(m.type, fd);
+			cpu->pids[m.type] = start_worker(m.type, fd);
 		if (fd >= 0)
 			close(fd);
 	}
 }
 
-_Noreturn static void run_nursery(int fd)
+/* Returns a descriptor that is readable when a child has ended; -1: none, then it is found at the
+ * next wish. go_apart has blocked the signal. */
+static int ends_of_children(void)
 {
-	pid_t pids[HELPER_WORKS] = { 0 };
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	return signalfd(-1, &ends, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+_Noreturn static void run_nursery(int fd, struct helper_cpu *cpu)
+{
+	struct signalfd_siginfo end;
 	struct stream s;
 
 	go_apart(fd);
 	prctl(PR_SET_NAME, "cresset-nursery", 0, 0, 0);
 	stream_open(&s, 3, 0);
+	struct pollfd p[2] = { { .fd = 3, .events = POLLIN },
+			       { .fd = ends_of_children(), .events = POLLIN } };
 	for (;;) {
-		struct pollfd p = { .fd = 3, .events = POLLIN };
-
-		poll(&p, 1, -1);
+		poll(p, 2, -1);
+		while (read(p[1].fd, &end, sizeof end) > 0)
+			;
+		reap(cpu);
 		int rc = stream_read(&s);
-		take_wishes(&s, pids);
+		take_wishes(&s, cpu);
 		if (rc <= 0 && rc != -EAGAIN)
 			break;
 	}
 	for (int i = 0; i < HELPER_WORKS; i++)
-		kill_worker(&pids[i]);
+		kill_worker(cpu, i);
 	end_self();
 }
 
@@ -265,7 +298,7 @@ static int fork_nursery(struct helper *h)
 		return -errno;
 	pid_t pid = fork();
 	if (pid == 0)
-		run_nursery(fds[1]);
+		run_nursery(fds[1], h->cpu);
 	int rc = pid < 0 ? -errno : 0;
 	close(fds[1]);
 	if (rc) {
@@ -281,23 +314,43 @@ int helper_new(struct helper **out)
 {
 	struct helper *h = xcalloc(1, sizeof *h);
 
+	h->cpu = mmap(NULL, sizeof *h->cpu, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (h->cpu == MAP_FAILED) {
+		free(h);
+		return -ENOMEM;
+	}
 	h->stream.fd = -1;
 	for (int work = 0; work < HELPER_WORKS; work++)
 		for (int i = 0; i < HELPER_MAX_STUCK; i++)
 			h->stuck[work][i] = -1;
 	int rc = fork_nursery(h);
-	if (rc)
-		free(h);
-	else
+	if (!rc) {
 		*out = h;
+		return 0;
+	}
+	munmap(h->cpu, sizeof *h->cpu);
+	free(h);
 	return rc;
 }
 
 /* It ends on its own, its workers with it. One that is stopped as well, is left. */
 static void wait_for_nursery(struct helper *h)
 {
-	for (int i = 0; i < END_TRIES && waitpid(h->nursery, NULL, WNOHANG) == 0; i++)
-		poll(NULL, 0, END_PAUSE_MS);
+	struct rusage u = { 0 };
+	pid_t pid = 0;
+
+	for (int i = 0; i < END_TRIES && !pid; i++) {
+		pid = wait4(h->nursery, NULL, WNOHANG, &u);
+		if (!pid)
+			poll(NULL, 0, END_PAUSE_MS);
+	}
+	if (pid > 0)
+		h->ended_cpu_ns += rusage_cpu_ns(&u); /* with the workers it has waited for */
+	h->nursery = 0;
+	h->cpu->ended_ns = 0;
+	for (int work = 0; work < HELPER_WORKS; work++)
+		h->cpu->pids[work] = 0;
 }
 
 void helper_free(struct helper *h)
@@ -310,6 +363,7 @@ void helper_free(struct helper *h)
 		for (int i = 0; i < HELPER_MAX_STUCK; i++)
 			if (h->stuck[work][i] >= 0)
 				close(h->stuck[work][i]);
+	munmap(h->cpu, sizeof *h->cpu);
 	free(h);
 }
 
@@ -402,4 +456,24 @@ void helper_get_stats(struct helper *h, struct helper_stats *out)
 	for (int work = 0; work < HELPER_WORKS; work++)
 		forget_ended(h, work);
 	*out = h->stats;
+}
+
+/* 0 if it has ended. */
+static uint64_t process_cpu_ns(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+uint64_t helper_cpu_ns(const struct helper *h)
+{
+	uint64_t ns = h->ended_cpu_ns + h->cpu->ended_ns + process_cpu_ns(h->nursery);
+
+	for (int work = 0; work < HELPER_WORKS; work++)
+		ns += process_cpu_ns(h->cpu->pids[work]);
+	return ns;
 }

@@ -67,6 +67,8 @@ bool helper_check(struct helper *h);
  * can start again as a whole does that instead. Returns 0 or -errno. */
 int helper_renew(struct helper *h);
 void helper_get_stats(struct helper *h, struct helper_stats *out);
+/* CPU time of the nursery and of all workers so far. */
+uint64_t helper_cpu_ns(const struct helper *h);
 
 /* --- messages --------------------------------------------------------------------------------- */
 

@@ -2,9 +2,11 @@
 /* The processes that read of others may die at any moment, or never return: this is counted, others take their place, and there is a limit. */
 #include "collect/worker/helper.h"
 
+#include "base/clock.h"
 #include "base/stream.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/worker/far_files.h"
+#include "collect/worker/proc_reader.h"
 #include "unit.h"
 #include "workers.h"
 
@@ -170,6 +172,48 @@ START_TEST(a_file_comes_from_the_next_worker)
 }
 END_TEST
 
+static bool skip_map(void *ctx, const struct proc_map *m)
+{
+	(void)ctx, (void)m;
+	return true;
+}
+
+/* The worker reports at most what the kernel counted for it. */
+START_TEST(cpu_time_counts_also_after_a_worker_has_ended)
+{
+	uint32_t others = 0;
+
+	begin();
+	struct proc_reader *r = proc_reader_new(helper);
+	uint64_t before_ns = helper_cpu_ns(helper);
+	int64_t used_ns = 0;
+	while (used_ns < 2000000) {
+		uint64_t begin_ns = clock_thread_ns(), ns = proc_reader_clock_ns(r);
+		int rc = proc_reader_maps(r, getpid(), skip_map, NULL, &others);
+
+		ck_assert(rc == 0 || rc == -EAGAIN);
+		used_ns += (int64_t)(proc_reader_clock_ns(r) - ns) -
+			   (int64_t)(clock_thread_ns() - begin_ns);
+		poll(NULL, 0, 1);
+	}
+	ck_assert_uint_ge(helper_cpu_ns(helper) - before_ns, used_ns);
+
+	pid_t worker = await_child(nursery(), "cresset-read");
+	ck_assert_int_eq(kill(worker, SIGKILL), 0);
+	for (int i = 0; i < WORKERS_TRIES && kill(worker, 0) == 0; i++)
+		poll(NULL, 0, WORKERS_PAUSE_MS);
+	ck_assert_int_eq(kill(worker, 0), -1);
+	ck_assert_uint_ge(helper_cpu_ns(helper) - before_ns, used_ns);
+
+	ck_assert_int_eq(kill(nursery(), SIGKILL), 0);
+	for (int i = 0; i < WORKERS_TRIES && helper_check(helper); i++)
+		poll(NULL, 0, WORKERS_PAUSE_MS);
+	ck_assert_uint_ge(helper_cpu_ns(helper) - before_ns, used_ns);
+	proc_reader_free(r);
+	helper_free(helper);
+}
+END_TEST
+
 UNIT_MAIN("helper", a_nursery_that_dies_is_found_and_renewed, a_worker_that_dies_closes_its_stream,
 	  a_stuck_worker_counts_until_it_ends, too_many_stuck_workers_get_no_other,
-	  a_file_comes_from_the_next_worker)
+	  a_file_comes_from_the_next_worker, cpu_time_counts_also_after_a_worker_has_ended)
