@@ -9,14 +9,17 @@
 #include "unwind/table.h"
 #include "unwind/walk.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 enum {
-	FRAMES_MAX = 512,           /* limit: frames of a thread that attach walks */
-	STACK_COPY = 32 << 10,      /* read by one call; the rest is read word by word */
-	MAPS_MAX = 1 << 16,         /* limit: executable mappings that attach looks at */
+	FRAMES_MAX = 512,      /* limit: frames of a thread that attach walks */
+	STACK_COPY = 32 << 10, /* read by one call; the rest is read word by word */
+	STACK_MAX = 1 << 20,   /* limit: stack whose return addresses are looked up beforehand */
+	CALL_MAX = 7,          /* bytes of the longest call instruction */
+	MAPS_MAX = 1 << 16,    /* limit: executable mappings that attach looks at */
 	TABLES_MAX_BYTES = 64 << 20 /* limit: unwind tables that attach makes for one process */
 };
 
@@ -66,6 +69,13 @@ void attach_frames_free(struct attach_frames *f)
 	vec_done(&f->tables);
 	vec_done(&f->maps);
 	free(f);
+}
+
+static bool read_of(uint32_t pid, void *to, size_t size, uint64_t address)
+{
+	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
 /* --- mappings and tables ---------------------------------------------------------------------- */
@@ -136,11 +146,10 @@ static void build(struct attach_frames *f, struct frames_table *t, const struct 
 	close(fd);
 }
 
-bool attach_frames_update(struct attach_frames *f)
+static bool build_wanted(struct attach_frames *f)
 {
-	bool is_more = f->lacks_map;
+	bool is_more = false;
 
-	read_maps(f);
 	for (size_t i = 0; i < f->maps.n; i++) {
 		const struct frames_map *m = &f->maps.v[i];
 		struct frames_table *t = m->table ? &f->tables.v[m->table - 1] : NULL;
@@ -154,24 +163,12 @@ bool attach_frames_update(struct attach_frames *f)
 	return is_more;
 }
 
-/* --- callbacks of the walker ------------------------------------------------------------------ */
-
-static bool read_there(const struct attach_frames *f, void *to, size_t size, uint64_t address)
+bool attach_frames_update(struct attach_frames *f)
 {
-	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)address, size };
+	bool lacked_map = f->lacks_map;
 
-	return process_vm_readv(f->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
-
-static bool read_memory(void *ctx, void *to, size_t size, uint64_t address)
-{
-	const struct attach_frames *f = ctx;
-	uint64_t at = address - f->stack_from;
-
-	if (address < f->stack_from || at >= f->stack_bytes || size > f->stack_bytes - at)
-		return read_there(f, to, size, address);
-	memcpy(to, f->stack + at, size);
-	return true;
+	read_maps(f);
+	return build_wanted(f) || lacked_map;
 }
 
 static const struct frames_map *map_of(const struct attach_frames *f, uint64_t address)
@@ -186,6 +183,77 @@ static const struct frames_map *map_of(const struct attach_frames *f, uint64_t a
 			to = middle;
 	}
 	return from < f->maps.n && f->maps.v[from].map.start <= address ? &f->maps.v[from] : NULL;
+}
+
+bool attach_frames_is_behind_call(uint32_t pid, uint64_t addr)
+{
+	static const uint8_t indirect[] = { 2, 3, 4, 6, 7 }; /* lengths of ff /2 */
+	uint8_t b[CALL_MAX];
+
+	if (!read_of(pid, b, sizeof b, addr - CALL_MAX))
+		return true;
+	if (b[CALL_MAX - 5] == 0xe8)
+		return true;
+	for (size_t i = 0; i < sizeof indirect; i++)
+		if (b[CALL_MAX - indirect[i]] == 0xff &&
+		    (b[CALL_MAX - indirect[i] + 1] >> 3 & 7) == 2)
+			return true;
+	return false;
+}
+
+/* Its table, if that is yet to be built. */
+static struct frames_table *unbuilt_table_of(struct attach_frames *f, uint64_t address)
+{
+	const struct frames_map *m = map_of(f, address);
+	struct frames_table *t = m && m->table ? &f->tables.v[m->table - 1] : NULL;
+
+	return t && !t->is_wanted && t->kernel.state == TABLE_WANTED ? t : NULL;
+}
+
+static void want_callers(struct attach_frames *f, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct frames_table *t = unbuilt_table_of(f, words[i] - 1);
+
+		if (t && attach_frames_is_behind_call(f->pid, words[i]))
+			t->is_wanted = true;
+	}
+}
+
+void attach_frames_prepare(struct attach_frames *f, uint64_t pc, uint64_t sp, uint64_t end)
+{
+	uint64_t *words = xmalloc(STACK_COPY), until = end - sp < STACK_MAX ? end : sp + STACK_MAX;
+
+	read_maps(f);
+	struct frames_table *leaf = unbuilt_table_of(f, pc);
+	if (leaf)
+		leaf->is_wanted = true;
+	for (uint64_t at = sp; at < until; at += STACK_COPY) {
+		size_t n = until - at < STACK_COPY ? until - at : STACK_COPY;
+		if (!read_of(f->pid, words, n, at))
+			break;
+		want_callers(f, words, n / sizeof *words);
+	}
+	free(words);
+	build_wanted(f);
+}
+
+/* --- callbacks of the walker ------------------------------------------------------------------ */
+
+static bool read_there(const struct attach_frames *f, void *to, size_t size, uint64_t address)
+{
+	return read_of(f->pid, to, size, address);
+}
+
+static bool read_memory(void *ctx, void *to, size_t size, uint64_t address)
+{
+	const struct attach_frames *f = ctx;
+	uint64_t at = address - f->stack_from;
+
+	if (address < f->stack_from || at >= f->stack_bytes || size > f->stack_bytes - at)
+		return read_there(f, to, size, address);
+	memcpy(to, f->stack + at, size);
+	return true;
 }
 
 /* Without an object's number a frame is an address. */

@@ -25,6 +25,14 @@ void attach_frames_free(struct attach_frames *f); /* NULL is fine */
  * Call it while no thread is stopped. Returns whether the next walk may get further. */
 bool attach_frames_update(struct attach_frames *f);
 
+/* Does so before a thread is stopped: reads the mappings, and builds the tables of all files that
+ * its frames may be in, by pc and the return addresses on its stack, sp to end. */
+void attach_frames_prepare(struct attach_frames *f, uint64_t pc, uint64_t sp, uint64_t end);
+
+/* Returns whether a call instruction of that process ends at addr. Unreadable code counts as
+ * one. */
+bool attach_frames_is_behind_call(uint32_t pid, uint64_t addr);
+
 struct attach_walk {
 	const uint64_t *pc; /* leaf first: an instruction, or the last byte of a call */
 	size_t n;           /* valid until the next walk */

@@ -276,21 +276,36 @@ static int gone(struct job *j)
 	return refused(j, attach_say(GPU_ATTACH_GONE, j->pid, "", j->err));
 }
 
+/* The search for a parked thread. */
+struct search {
+	uint64_t seen_ns;  /* when one was parked */
+	uint32_t skip;     /* the last one, which could not be used: another one is tried next */
+	uint32_t at_once;  /* tries without a pause, for lack of tables */
+	uint32_t refused;  /* stops in vain */
+	uint32_t prepared; /* the thread with tables for its frames */
+};
+enum { AT_ONCE_MAX = 16, REFUSED_MAX = 32 };
+
+static bool frames_decide(const struct job *j, const struct attach_choice *c)
+{
+	return c->best.words != ATTACH_WORDS_CLEAR || j->symbols.allocators.n;
+}
+
 /* Its frames had to decide, and could not: returns whether they may now. */
 static bool lacks_tables(struct job *j, const struct attach_choice *c)
 {
-	return (c->best.words != ATTACH_WORDS_CLEAR || j->symbols.allocators.n) &&
-	       attach_frames_update(j->frames);
+	return frames_decide(j, c) && attach_frames_update(j->frames);
 }
 
-/* The search for a parked thread. */
-struct search {
-	uint64_t seen_ns; /* when one was parked */
-	uint32_t skip;    /* the last one, which could not be used: another one is tried next */
-	uint32_t at_once; /* tries without a pause, for lack of tables */
-	uint32_t refused; /* stops in vain */
-};
-enum { AT_ONCE_MAX = 16, REFUSED_MAX = 32 };
+/* A poll that was interrupted in vain is another call afterwards (restart_syscall), in which its
+ * thread cannot be stopped again. So its frames have their tables before. */
+static void prepare(struct job *j, const struct attach_choice *c, struct search *q)
+{
+	if (q->prepared == c->best.tid || !frames_decide(j, c))
+		return;
+	q->prepared = c->best.tid;
+	attach_frames_prepare(j->frames, c->best.place.pc, c->best.place.sp, c->best.stack_end);
+}
 
 /* Tries the best of the threads. Returns 1: stopped, or with dry_run found; 0: not this one, after
  * a pause another; or -errno. *at_once: without one. */
@@ -301,6 +316,7 @@ static int try_parked(struct job *j, const struct attach_choice *c, struct searc
 	if (j->opts->dry_run)
 		return 1;
 	q->skip = c->best.tid;
+	prepare(j, c, q);
 	if (!is_quiet(j))
 		return 0;
 	int rc = try_stop(j, c, s);

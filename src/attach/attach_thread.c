@@ -23,7 +23,6 @@ enum {
 	STACK_MAX = 1 << 20,
 	STACK_PIECE = 64 << 10,
 	NEAR_WORDS = 64, /* pthread_cond_wait's frames down to its system call are within these */
-	CALL_MAX = 7,    /* bytes of the longest call instruction */
 };
 
 enum park { PARK_ALWAYS, PARK_BY_FD, PARK_FUTEX };
@@ -91,23 +90,6 @@ static bool read_memory(uint32_t pid, uint64_t addr, void *to, size_t len)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
 }
 
-/* Returns whether a call instruction ends at addr. Unreadable code counts as one. */
-static bool is_behind_call(uint32_t pid, uint64_t addr)
-{
-	static const uint8_t indirect[] = { 2, 3, 4, 6, 7 }; /* lengths of ff /2 */
-	uint8_t b[CALL_MAX];
-
-	if (!read_memory(pid, addr - CALL_MAX, b, sizeof b))
-		return true;
-	if (b[CALL_MAX - 5] == 0xe8)
-		return true;
-	for (size_t i = 0; i < sizeof indirect; i++)
-		if (b[CALL_MAX - indirect[i]] == 0xff &&
-		    (b[CALL_MAX - indirect[i] + 1] >> 3 & 7) == 2)
-			return true;
-	return false;
-}
-
 static const struct attach_range *range_of(const struct attach_symbols *s, uint64_t word)
 {
 	for (size_t i = 0; i < s->ranges.n; i++)
@@ -129,7 +111,7 @@ static void look_at(uint32_t pid, const struct attach_symbols *s, uint64_t word,
 		return;
 	if (r->kind == ATTACH_NO_WORD)
 		says->is_unsafe = true;
-	else if (is_behind_call(pid, word))
+	else if (attach_frames_is_behind_call(pid, word))
 		*(r->kind == ATTACH_WAITS ? &says->waits : &says->is_unsafe) = true;
 }
 

@@ -161,9 +161,14 @@ drop
 # --- threads that filter their system calls ------------------------------------------------------------
 for mode in filtered strict; do
 	fragile "$mode"
+	inject
+	is "the only thread that waits is $mode: another one is taken" "$(field result) $(field tid)" "loaded $target"
+	holds "…and the program lives" kill -0 "$target"
+	drop
+	fragile "all-$mode"
 	inject --wait 100ms
-	is "the only thread that waits is $mode: refused" "$(field refusal)" no-thread
-	holds "…which is reported" grep -q '1 of them filtered by seccomp' "$tmp/errors"
+	is "all threads are $mode: refused" "$(field refusal)" seccomp
+	holds "…which is reported" grep -q seccomp "$tmp/errors"
 	holds "…and the program lives" kill -0 "$target"
 	drop
 done

@@ -7,11 +7,14 @@
  *     attach_fragile slow-malloc           its own malloc, whose calloc of the thread that polls waits 3 s with the lock; another thread says "got N" each 0.2 s
  *     attach_fragile filtered              computes, and a thread that polls has a filter that kills at memfd_create
  *     attach_fragile strict                computes, and a thread that reads is in seccomp's strict mode
+ *     attach_fragile all-filtered          the same as filtered, and the thread that computes has the filter as well
+ *     attach_fragile all-strict            the same as strict, and the thread that computes is in strict mode as well
  *     attach_fragile churn GB              the same without a pause
  *     attach_fragile populate GB           as poll, and another thread keeps the lock of the mappings, by making pages */
 // build: -O1 -fno-builtin -Wl,-z,now
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -104,12 +107,15 @@ void free(void *p)
 	(void)p;
 }
 
+/* Waits in a call in which no thread is used for an attach: it may be one of a lock. */
 static void *use_malloc(void *arg)
 {
+	const struct timespec wait = { 0, 200000000 };
+	uint32_t never = 0;
 	char text[32];
 
 	for (int i = 0;; i++) {
-		nap(200);
+		syscall(SYS_futex, &never, FUTEX_WAIT, 0, &wait, NULL, 0);
 		if (!malloc(100))
 			_exit(3);
 		snprintf(text, sizeof text, "got %d\n", i);
@@ -245,10 +251,16 @@ int main(int argc, char **argv)
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-	if (strcmp(what, "filtered") == 0 || strcmp(what, "strict") == 0) {
+	bool is_all = strncmp(what, "all-", 4) == 0;
+	const char *how = what + (is_all ? 4 : 0);
+	if (strcmp(how, "filtered") == 0 || strcmp(how, "strict") == 0) {
 		volatile unsigned long x = 0;
-		start(*what == 'f' ? polls_filtered : reads_strictly, NULL);
+		start(*how == 'f' ? polls_filtered : reads_strictly, NULL);
 		nap(100);
+		if (is_all && *how == 'f')
+			filter(SECCOMP_RET_KILL_PROCESS, 0);
+		if (is_all && *how == 's' && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
+			_exit(4);
 		say("ready\n");
 		for (;;)
 			x++;
