@@ -564,9 +564,6 @@ static void stop(struct supervisor *s)
 	uint64_t now_ns = clock_mono_ns();
 
 	priority_raise(getpid());
-	for (int i = 0; i < PARTS; i++)
-		if (s->parts[i].pid)
-			priority_raise(s->parts[i].pid);
 	notify_init("STOPPING=1");
 	end(s, &s->parts[COLLECTOR], now_ns + COLLECTOR_STOP_NS);
 	end(s, &s->parts[KEEPER], now_ns + ALL_STOP_NS);

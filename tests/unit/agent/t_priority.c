@@ -1,5 +1,5 @@
 // tier: test
-/* A process with a low priority: each of its threads gets the usual one. */
+/* A process with a low priority: each of its threads gets a high one. */
 #include "agent/priority.h"
 #include "unit.h"
 
@@ -64,12 +64,12 @@ static int raised(int nice_value)
 	return values;
 }
 
-START_TEST(all_threads_get_the_usual_priority)
+START_TEST(all_threads_get_a_high_priority)
 {
 	if (geteuid())
 		T_SKIP("needs root");
-	ck_assert_int_eq(raised(19), 0);
-	ck_assert_int_eq(raised(1), 0);
+	ck_assert_int_eq(raised(19), 101 * PRIORITY_NICE);
+	ck_assert_int_eq(raised(1), 101 * PRIORITY_NICE);
 }
 END_TEST
 
@@ -77,10 +77,52 @@ START_TEST(a_higher_one_stays)
 {
 	if (geteuid())
 		T_SKIP("needs root");
-	ck_assert_int_eq(raised(0), 0);
-	ck_assert_int_eq(raised(-3), -303);
+	ck_assert_int_eq(raised(0), 101 * PRIORITY_NICE);
+	ck_assert_int_eq(raised(PRIORITY_NICE - 1), 101 * (PRIORITY_NICE - 1));
 	priority_raise(0); /* no such process */
 }
 END_TEST
 
-UNIT_MAIN("priority", all_threads_get_the_usual_priority, a_higher_one_stays)
+/* The nursery of the collector has children as well, which it waits for at its end. */
+START_TEST(descendants_get_it_as_well)
+{
+	if (geteuid())
+		T_SKIP("needs root");
+	int ends[2];
+	pid_t pids[3];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	pid_t first = fork();
+	ck_assert_int_ge(first, 0);
+	if (first == 0) {
+		setpriority(PRIO_PROCESS, 0, 19);
+		for (int i = 0; i < 3; i++) {
+			pid_t pid = fork();
+			if (pid) {
+				waitpid(pid, NULL, 0);
+				_exit(0);
+			}
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pid = getpid();
+			if (write(ends[1], &pid, sizeof pid) != sizeof pid)
+				_exit(1);
+		}
+		for (;;)
+			pause();
+	}
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(read(ends[0], &pids[i], sizeof *pids), sizeof *pids);
+	ck_assert_int_eq(nice_of(pids[2]), 19);
+	priority_raise(first);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(nice_of(pids[i]), PRIORITY_NICE);
+	ck_assert_int_eq(nice_of(first), PRIORITY_NICE);
+	kill(pids[2], SIGKILL); /* the others end with their children */
+	waitpid(first, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+UNIT_MAIN("priority", all_threads_get_a_high_priority, a_higher_one_stays,
+	  descendants_get_it_as_well)
