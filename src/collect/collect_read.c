@@ -156,18 +156,24 @@ static void find_brief(struct collector *c)
 	brief_find(&c->brief);
 }
 
-/* Reads records, or drops them. */
-static void take_records(struct collector *c,
-			 void (*take)(struct side_band *sb,
-				      void (*fn)(void *ctx, const struct side_record *r),
-				      void *ctx))
+static void take_records(struct collector *c)
 {
 	size_t first = c->order.sides.n;
 
 	find_brief(c);
-	take(c->side, on_side, c);
+	side_band_drain(c->side, on_side, c);
 	resolve_follow(c->resolver, c->order.sides.v + first, c->order.sides.n - first);
 	tell_samples(c);
+}
+
+/* Only that records were lost is read. */
+static void drop_records(struct collector *c)
+{
+	size_t first = c->order.sides.n;
+
+	brief_clear(&c->brief);
+	side_band_skip(c->side, on_side, c);
+	resolve_follow(c->resolver, c->order.sides.v + first, c->order.sides.n - first);
 }
 
 static void take_sample(void *ctx, const union order_event *ev, const struct event_raw *raw)
@@ -239,7 +245,10 @@ static void read_side(struct collector *c)
 	else if (left_ns > SIDE_WAKE_NS)
 		set_quiet(c, false);
 	begin_side(c);
-	take_records(c, left_ns > 0 ? side_band_drain : side_band_skip);
+	if (left_ns > 0)
+		take_records(c);
+	else
+		drop_records(c);
 	resolve_sync(c->resolver);
 	end_side(c);
 }
@@ -263,7 +272,7 @@ static void read_burst(struct collector *c, int timeout_ms)
 		ns = timeout_ms * 1000000ll;
 	if (ns && clock_mono_ns() >= c->next_pause_ns) {
 		begin_side(c);
-		take_records(c, side_band_drain);
+		take_records(c);
 		end_side(c);
 		pause_ns(c, ns);
 	}
@@ -343,7 +352,7 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 		collect_gpu_scanned(&c->gpu);
 	int rc = read_samples(c);
 	if (everything) /* processes that mapped while the samples were read */
-		take_records(c, side_band_drain);
+		take_records(c);
 	resolve_sync(c->resolver);
 	if (everything)
 		wait_for_tables(c);
