@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "symbol/dwarf/dwarf_aranges.h"
 #include "symbol/dwarf/dwarf_file.h"
 #include "symbol/dwarf/dwarf_rows.h"
 #include "symbol/dwarf/dwarf_scopes.h"
@@ -392,17 +393,34 @@ static void map_unit(struct dwarf *d, uint32_t i, struct dwarf_open_unit *o,
 		map_functions(d, i);
 }
 
+/* Maps the code of a unit that is listed. Returns whether it is. *at: the first that may be its. */
+static bool map_listed(struct dwarf *d, uint32_t unit, const struct dwarf_aranges *listed,
+		       size_t *at)
+{
+	uint64_t start = d->main.units.v[unit].start;
+	while (*at < listed->v.n && listed->v.v[*at].unit < start)
+		++*at;
+	size_t first = *at;
+	for (; *at < listed->v.n && listed->v.v[*at].unit == start; ++*at)
+		map_range(d, listed->v.v[*at].low, listed->v.v[*at].high, unit);
+	return *at > first;
+}
+
 static void map_units(struct dwarf *d)
 {
+	struct dwarf_aranges listed = { 0 };
+	size_t at = 0;
 	const struct dwarf_section *s = d->main.sections.s;
 	struct dwarf_open_unit o = { 0 };
 	struct dwarf_range_list list = { .budget = s[DWARF_RANGES].size + s[DWARF_RNGLISTS].size +
 						   4 * d->main.units.n };
 	/* The abbreviation needed is nearly always the first. */
 	uint64_t work = 0, max_work = 8 * s[DWARF_ABBREV].size + 256 * d->main.units.n;
+	aranges_read(&listed, &d->main.sections);
 	for (size_t i = 0; i < d->main.units.n; i++) {
 		const struct dwarf_unit *u = &d->main.units.v[i];
-		if (u->type == DW_UT_type || u->type == DW_UT_partial)
+		if (u->type == DW_UT_type || u->type == DW_UT_partial ||
+		    map_listed(d, i, &listed, &at))
 			continue;
 		if (work <= max_work)
 			map_unit(d, i, &o, &list);
@@ -410,6 +428,7 @@ static void map_units(struct dwarf *d)
 	}
 	dwarf_unit_close(&o);
 	vec_done(&list.v);
+	aranges_done(&listed);
 	ranges_build(&d->by_addr, UNITS_AT_ADDRESS);
 }
 

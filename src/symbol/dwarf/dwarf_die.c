@@ -46,7 +46,11 @@ static bool unit_is_sane(const struct dwarf_unit *u)
 
 bool dwarf_unit_read(struct dwarf_sections *s, uint64_t offset, struct dwarf_unit *u)
 {
-	struct cur c = sections_cur(s, DWARF_INFO, offset, MAX_UNIT_HEADER);
+	uint8_t header[MAX_UNIT_HEADER];
+	struct cur c = s->s[DWARF_ARANGES].size /* then most units need nothing else */
+			       ? cur_of(header,
+					sections_copy(s, DWARF_INFO, offset, header, sizeof header))
+			       : sections_cur(s, DWARF_INFO, offset, MAX_UNIT_HEADER);
 	const uint8_t *start = c.p;
 	*u = (struct dwarf_unit){ .start = offset, .sizes.offset = 4 };
 	uint64_t size = s->s[DWARF_INFO].size, length = cur_u32(&c);

@@ -25,7 +25,8 @@ static const char *const section_names[DWARF_SECTIONS] = {
 	[DWARF_LINE] = "line",         [DWARF_STR] = "str",
 	[DWARF_LINE_STR] = "line_str", [DWARF_STR_OFFSETS] = "str_offsets",
 	[DWARF_ADDR] = "addr",         [DWARF_RANGES] = "ranges",
-	[DWARF_RNGLISTS] = "rnglists", [DWARF_CU_INDEX] = "cu_index",
+	[DWARF_RNGLISTS] = "rnglists", [DWARF_ARANGES] = "aranges",
+	[DWARF_CU_INDEX] = "cu_index",
 };
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -218,6 +219,23 @@ const uint8_t *sections_keep(struct dwarf_sections *s, enum dwarf_section_id id,
 	size_t got = elf_file_read_some(&s->file, sec->offset + offset, *copy, len);
 	memset(*copy + got, 0, len - got);
 	return *copy;
+}
+
+size_t sections_copy(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset, void *to,
+		     size_t max)
+{
+	const struct dwarf_section *sec = &s->s[id];
+	uint64_t left = offset < sec->size ? sec->size - offset : 0;
+	size_t len = left < max ? left : max;
+	if (sec->packing == DWARF_PLAIN) {
+		size_t got = elf_file_read_some(&s->file, sec->offset + offset, to, len);
+		memset((char *)to + got, 0, len - got);
+		return len;
+	}
+	const uint8_t *from = len ? sections_load(s, id, offset, len) : NULL;
+	if (from)
+		memcpy(to, from, len);
+	return from ? len : 0;
 }
 
 struct cur sections_cur(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,

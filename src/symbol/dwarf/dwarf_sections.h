@@ -32,6 +32,7 @@ enum dwarf_section_id {
 	DWARF_ADDR,
 	DWARF_RANGES,
 	DWARF_RNGLISTS,
+	DWARF_ARANGES,
 	DWARF_CU_INDEX,
 	DWARF_SECTIONS
 };
@@ -64,6 +65,10 @@ const uint8_t *sections_load(struct dwarf_sections *s, enum dwarf_section_id id,
  * else as a copy, which the caller frees and which does not count as read. */
 const uint8_t *sections_keep(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			     uint64_t len, uint8_t **copy);
+/* Copies the bytes from offset on, at most max; returns how many exist. Does not load the block
+ * that they are in: for a few bytes of many blocks. */
+size_t sections_copy(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset, void *to,
+		     size_t max);
 /* Does the same as sections_load, as a cursor of at most max bytes: bad if offset is outside. */
 struct cur sections_cur(struct dwarf_sections *s, enum dwarf_section_id id, uint64_t offset,
 			uint64_t max);

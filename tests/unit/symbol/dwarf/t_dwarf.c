@@ -352,6 +352,36 @@ START_TEST(elsewhere)
 }
 END_TEST
 
+/* Without the table of the code of units, and with one that lacks a unit. */
+START_TEST(without_a_table_of_units)
+{
+	const char *has =
+		"readelf -SW prog | grep -q debug_aranges && objcopy -R .debug_aranges prog";
+	const char *two = "for f in inlined other; do g++ -O2 -g -c $f.cc; done";
+	char dir[32];
+
+	same_everywhere("-O2 -gdwarf-5", has);
+	same_everywhere("-O2 -gdwarf-4 -ffunction-sections -Wl,--gc-sections", has);
+	same_everywhere("-O2 -gdwarf64 -gdwarf-5", has);
+	temp_dir(dir);
+	shell_do("cp tests/unit/inlined.cc %s/ && cd %s && "
+		 "echo 'int twice(int n) { return n * 2; }' >other.cc && %s && "
+		 "g++ -o prog other.o inlined.o",
+		 dir, dir, two);
+	char *before = everything(dir, "prog");
+	ck_assert_ptr_nonnull(strstr(before, "other.cc:1 from 1"));
+	ck_assert_ptr_nonnull(strstr(before, "inlined.cc:10 from 10"));
+	shell_do("cd %s && objcopy -R .debug_aranges -R .rela.debug_aranges other.o && "
+		 "g++ -o prog other.o inlined.o",
+		 dir);
+	char *after = everything(dir, "prog");
+	ck_assert_str_eq(before, after);
+	free(before);
+	free(after);
+	shell_do("rm -rf %s", dir);
+}
+END_TEST
+
 /* --- bad input ------------------------------------------------------------------------------------------------------- */
 
 static void use_all(int fd, size_t size)
@@ -394,4 +424,5 @@ START_TEST(damaged)
 }
 END_TEST
 
-UNIT_MAIN("dwarf", golden_files, known_results, gcc, clang_14, clang_19, elsewhere, damaged)
+UNIT_MAIN("dwarf", golden_files, known_results, gcc, clang_14, clang_19, elsewhere,
+	  without_a_table_of_units, damaged)
