@@ -171,7 +171,8 @@ static void take_ranges(const struct opened *o, const struct elf_layout *layout,
 		elf_symbols_finish(&all, layout);
 	}
 	for (size_t i = 0; i < all.v.n; i++)
-		if (elf_symbols_name(&all, all.v.v[i].name, name, sizeof name))
+		if (elf_symbols_name(&all, elf_symbols_best_name(&all, &all.v.v[i]), name,
+				     sizeof name))
 			take(o, &all.v.v[i], name, s);
 	elf_symbols_done(&all);
 }

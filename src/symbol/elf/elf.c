@@ -53,13 +53,13 @@ static void elf_source_close(struct symbol_source *s)
 	free(e);
 }
 
-static const char *elf_source_copy_name(struct elf_source *e, const struct elf_symbol *sym)
+static const char *elf_source_copy_name(struct elf_source *e, uint32_t name)
 {
 	char head[512], *text = head;
-	size_t len = elf_symbols_name(&e->symbols, sym->name, head, sizeof head);
+	size_t len = elf_symbols_name(&e->symbols, name, head, sizeof head);
 	if (len == sizeof head - 1) {
 		text = xmalloc(ELF_MAX_NAME);
-		len = elf_symbols_name(&e->symbols, sym->name, text, ELF_MAX_NAME);
+		len = elf_symbols_name(&e->symbols, name, text, ELF_MAX_NAME);
 	}
 	const char *copy = len ? name_cache_copy(&e->names, text, len) : NULL;
 	if (text != head)
@@ -77,9 +77,10 @@ static bool elf_source_name(struct elf_source *e, const struct elf_symbol *sym,
 		*out = e->named.v[*at - 1];
 		return true;
 	}
-	const char *linkage = elf_symbols_name_held(&e->symbols, sym->name);
+	uint32_t name = elf_symbols_best_name(&e->symbols, sym);
+	const char *linkage = elf_symbols_name_held(&e->symbols, name);
 	if (!linkage)
-		linkage = elf_source_copy_name(e, sym);
+		linkage = elf_source_copy_name(e, name);
 	if (!linkage) {
 		e->base.skipped++;
 		return false;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "symbol/elf/elf_file.h"
+#include "symbol/elf/file_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct plt_slot {
 struct plt {
 	struct elf_symbols *symbols;
 	const struct elf_file *file;
+	struct file_pages pages; /* of file: stubs and symbols are a few bytes each */
 	struct elf_table dynsym;
 	uint32_t names; /* start of .dynsym's names */
 	VEC(struct plt_slot) slots;
@@ -89,7 +91,8 @@ static void plt_add_stub(struct plt *p, uint64_t vaddr, size_t size, uint32_t sy
 {
 	uint8_t raw[4];
 	if (symbol >= p->dynsym.count ||
-	    !elf_file_read(p->file, p->dynsym.offset + (uint64_t)symbol * SIZE_OF_SYM, raw, 4))
+	    file_pages_read(&p->pages, p->dynsym.offset + (uint64_t)symbol * SIZE_OF_SYM, raw,
+			    sizeof raw) < sizeof raw)
 		return;
 	struct cur c = cur_of(raw, sizeof raw);
 	uint32_t name = cur_u32(&c);
@@ -109,7 +112,7 @@ static void plt_add_stubs(struct plt *p, const char *section)
 	/* Some linkers omit the entry size of .plt.got; the alignment is used then. */
 	size_t size = (s.sh_entsize ? s.sh_entsize : s.sh_addralign) == 8 ? 8 : SIZE_OF_STUB;
 	for (uint64_t at = 0; at + size <= s.sh_size; at += size) {
-		if (!elf_file_read(p->file, s.sh_offset + at, stub, size))
+		if (file_pages_read(&p->pages, s.sh_offset + at, stub, size) < size)
 			return;
 		const struct plt_slot *slot = stub_slot(p, stub, size, s.sh_addr + at);
 		if (slot)
@@ -129,10 +132,12 @@ void elf_symbols_add_plt(struct elf_symbols *s, const struct elf_file *f)
 		plt_add_relocations(&p, ".rela.dyn");
 	if (p.slots.n && elf_symbols_add_names(s, f, p.dynsym.names_offset, p.dynsym.names_size,
 					       &p.names, NULL) == 0) {
+		file_pages_init(&p.pages, f);
 		qsort(p.slots.v, p.slots.n, sizeof *p.slots.v, slot_compare);
 		plt_add_stubs(&p, ".plt");
 		plt_add_stubs(&p, ".plt.sec");
 		plt_add_stubs(&p, ".plt.got");
+		file_pages_done(&p.pages);
 	}
 	vec_done(&p.slots);
 }

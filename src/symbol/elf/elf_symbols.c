@@ -24,6 +24,8 @@ enum {
 	MAX_NESTING = 4096,
 	/* Number of names at one address that are compared; further ones are ignored. */
 	MAX_ALIASES = 64,
+	/* limit: further names of an ELF file that are compared once they are needed */
+	MAX_WAITING = 64 << 10,
 };
 
 void elf_symbols_done(struct elf_symbols *s)
@@ -31,6 +33,7 @@ void elf_symbols_done(struct elf_symbols *s)
 	for (size_t i = 0; i < s->names.n; i++)
 		free(s->names.v[i].image);
 	vec_done(&s->names);
+	vec_done(&s->aliases);
 	vec_done(&s->v);
 }
 
@@ -293,28 +296,72 @@ static bool name_is_better(const char *a, const char *b)
 	return a_len != b_len ? a_len < b_len : strcmp(a, b) < 0;
 }
 
+/* Replaces *best, which is text once it was read, by a better name. Returns whether name is. */
+static bool take_better(const struct elf_symbols *s, uint32_t name, uint32_t *best, char *text)
+{
+	char other[NAME_HEAD];
+	if (name == *best)
+		return false;
+	if (!*text)
+		elf_symbols_name(s, *best, text, NAME_HEAD);
+	elf_symbols_name(s, name, other, sizeof other);
+	if (!name_is_better(other, text))
+		return false;
+	*best = name;
+	memcpy(text, other, sizeof other);
+	return true;
+}
+
+/* Returns how many of the group have the highest rank. */
+static size_t group_top(const struct elf_symbol *group, size_t n)
+{
+	size_t top = 1;
+	while (top < n && top < MAX_ALIASES && symbol_rank(&group[top]) == symbol_rank(&group[0]))
+		top++;
+	return top;
+}
+
+/* Whether it makes no difference, except for the name, which of the n symbols is retained. Reading
+ * each name from the file takes a system call, and most are never needed. */
+static bool names_can_wait(const struct elf_symbols *s, const struct elf_symbol *group, size_t n)
+{
+	const struct elf_names *names = names_of(s, group[0].name);
+	if (n < 2 || !names || names->image || s->aliases.n >= MAX_WAITING)
+		return false;
+	for (size_t i = 1; i < n; i++)
+		if (group[i].size != group[0].size)
+			return false;
+	return true;
+}
+
 /* Returns the best of the n symbols at one address, sorted by rank: of those with the highest rank,
- * the one with the best name. */
-static struct elf_symbol group_choose(const struct elf_symbols *s, const struct elf_symbol *group,
+ * the one with the best name, or the first if the choice can wait. */
+static struct elf_symbol group_choose(struct elf_symbols *s, const struct elf_symbol *group,
 				      size_t n)
 {
-	char best_name[NAME_HEAD] = "", name[NAME_HEAD];
+	char text[NAME_HEAD] = "";
 	struct elf_symbol best = group[0];
-	for (size_t i = 1; i < n && i < MAX_ALIASES; i++) {
-		if (symbol_rank(&group[i]) != symbol_rank(&group[0]))
-			break;
-		if (group[i].name == best.name)
-			continue;
-		if (!*best_name)
-			elf_symbols_name(s, best.name, best_name, sizeof best_name);
-		elf_symbols_name(s, group[i].name, name, sizeof name);
-		if (!name_is_better(name, best_name))
-			continue;
-		best = group[i];
-		memcpy(best_name, name, sizeof name);
+	size_t top = group_top(group, n);
+	bool wait = names_can_wait(s, group, top);
+	for (size_t i = 1; i < top; i++) {
+		uint32_t name = best.name;
+		if (wait)
+			vec_push(&s->aliases, (struct elf_alias){ best.addr, group[i].name });
+		else if (take_better(s, group[i].name, &name, text))
+			best = group[i];
 	}
 	for (size_t i = 0; i < n && best.size == 0; i++)
 		best.size = group[i].size;
+	return best;
+}
+
+uint32_t elf_symbols_best_name(const struct elf_symbols *s, const struct elf_symbol *sym)
+{
+	char text[NAME_HEAD] = "";
+	uint32_t best = sym->name;
+	size_t i = vec_lower(&s->aliases, addr, sym->addr);
+	for (; i < s->aliases.n && s->aliases.v[i].addr == sym->addr; i++)
+		take_better(s, s->aliases.v[i].name, &best, text);
 	return best;
 }
 

@@ -51,8 +51,15 @@ struct elf_names {
 	uint32_t asked; /* number of names read by elf_symbols_name_held */
 };
 
+/* A further name at an address. */
+struct elf_alias {
+	uint64_t addr;
+	uint32_t name;
+};
+
 struct elf_symbols { /* zeroed = empty */
 	VEC(struct elf_symbol) v;
+	VEC(struct elf_alias) aliases; /* by address */
 	VEC(struct elf_names) names;
 	uint64_t skipped; /* functions that could not be read */
 	bool is_partial;  /* exported functions only: the code behind one may be that of others */
@@ -102,6 +109,9 @@ void elf_symbols_finish(struct elf_symbols *s, const struct elf_layout *layout);
 
 /* Returns the innermost function that covers vaddr, or NULL. Call after elf_symbols_finish. */
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *s, uint64_t vaddr);
+
+/* Returns the name to show: v has any of the names of an address, unless they are held. */
+uint32_t elf_symbols_best_name(const struct elf_symbols *s, const struct elf_symbol *sym);
 
 /* Reads the name without symbol version, NUL-terminated, truncated to size - 1 bytes. Returns its
  * length, 0 if it cannot be read. */

@@ -367,10 +367,15 @@ START_TEST(names_in_memory_equal_the_file)
 	ck_assert_ptr_nonnull(held.names.v[0].image);
 	ck_assert_uint_gt(read.v.n, 100);
 	ck_assert_uint_eq(read.v.n, held.v.n);
+	ck_assert_uint_gt(read.aliases.n, 10); /* compared when they are needed */
+	ck_assert_uint_eq(held.aliases.n, 0);
 	for (size_t i = 0; i < read.v.n; i++) {
-		ck_assert_uint_gt(elf_symbols_name(&read, read.v.v[i].name, name, sizeof name), 0);
+		uint32_t best = elf_symbols_best_name(&read, &read.v.v[i]);
+
+		ck_assert_uint_gt(elf_symbols_name(&read, best, name, sizeof name), 0);
 		elf_symbols_name(&held, held.v.v[i].name, other, sizeof other);
 		ck_assert_str_eq(name, other);
+		ck_assert_uint_eq(read.v.v[i].size, held.v.v[i].size);
 	}
 	elf_symbols_done(&read);
 	elf_symbols_done(&held);
