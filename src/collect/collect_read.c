@@ -161,6 +161,7 @@ static void take_records(struct collector *c)
 	size_t first = c->order.sides.n;
 
 	find_brief(c);
+	resolve_begin_reading(c->resolver);
 	side_band_drain(c->side, on_side, c);
 	resolve_follow(c->resolver, c->order.sides.v + first, c->order.sides.n - first);
 	tell_samples(c);

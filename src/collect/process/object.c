@@ -525,14 +525,24 @@ static uint32_t add_for(struct object_table *t, uint32_t pid, const char *name, 
 	return id;
 }
 
-static uint32_t find_by_inode(struct object_table *t, const char *name, uint32_t maj, uint32_t min,
-			      uint64_t ino, uint64_t generation)
+void object_begin_reading(struct object_table *t)
 {
-	uint32_t id = object_index_find_inode(t, name, maj, min, ino, generation);
+	t->reading++;
+}
 
-	if (id == OBJECT_NONE || !was_written(t, t->all.v[id]))
+/* A file is compared only once in a reading. */
+static uint32_t find_of_record(struct object_table *t, const struct side_record *r)
+{
+	uint32_t id =
+		object_index_find_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	struct object *o = id == OBJECT_NONE ? NULL : t->all.v[id];
+
+	if (!o || (t->reading && o->looked == t->reading))
 		return id;
-	leave_rewritten(t, t->all.v[id]);
+	o->looked = t->reading;
+	if (!was_written(t, o))
+		return id;
+	leave_rewritten(t, o);
 	return OBJECT_NONE;
 }
 
@@ -552,7 +562,7 @@ static uint32_t add_rewritten(struct object_table *t, const struct side_record *
 
 static uint32_t object_here(struct object_table *t, const struct side_record *r, bool *is_new)
 {
-	uint32_t id = find_by_inode(t, r->name, r->maj, r->min, r->ino, r->ino_generation);
+	uint32_t id = find_of_record(t, r);
 
 	*is_new = id == OBJECT_NONE;
 	if (*is_new)
@@ -610,12 +620,22 @@ void object_touch(struct object_table *t, const struct side_record *r)
 	mark_used(t, t->all.v[id]);
 }
 
+static uint32_t find_of_map(struct object_table *t, const struct proc_map *m)
+{
+	uint32_t id = object_index_find_inode(t, m->name, m->maj, m->min, m->ino, 0);
+
+	if (id == OBJECT_NONE || !was_written(t, t->all.v[id]))
+		return id;
+	leave_rewritten(t, t->all.v[id]);
+	return OBJECT_NONE;
+}
+
 uint32_t object_of_map(struct object_table *t, uint32_t pid, const struct proc_map *m)
 {
 	uint32_t id = fileless_object(t, m->name, m->start);
 
 	if (id == OBJECT_NONE)
-		id = find_by_inode(t, m->name, m->maj, m->min, m->ino, 0);
+		id = find_of_map(t, m);
 	if (id == OBJECT_NONE) {
 		id = add_for(t, pid, m->name, m->maj, m->min, m->ino, 0);
 		if (id != OBJECT_NONE)

@@ -84,6 +84,7 @@ struct object {
 	bool is_copy;               /* its descriptor is that of a copy */
 	/* Of the open file; unknown if that is a copy, or on a file system that may not respond. */
 	struct file_stamp stamp;
+	uint64_t looked;   /* reading of records that last compared it */
 	uint64_t since_ns; /* CLOCK_MONOTONIC: it was mapped then; 0: unknown */
 	bool is_rewritten; /* after it was mapped or opened: it gets neither names nor a table */
 	bool opened;       /* at least once: the next two lines are valid */
@@ -134,11 +135,16 @@ struct object_table {
 	struct user_shares users;
 	uint64_t refused;        /* mappings of files beyond the limits */
 	struct allowance mounts; /* CPU time for reading lists of them */
+	/* Number of the reading of records (object_begin_reading); 0: each record for itself. */
+	uint64_t reading;
 };
 
 void object_table_init(struct object_table *t, uint32_t max_open);
 void object_table_done(struct object_table *t);
 
+/* All records from here on were written before this call: for a file that many of them map, one
+ * look shows whether it was written before any of them. */
+void object_begin_reading(struct object_table *t);
 /* Return the object of a mapping in a record or in /proc/PID/maps. A record's file is opened now if
  * it never was. The id is valid until the next object_trim, and after object_ref until
  * object_unref. OBJECT_NONE when the table is full. */

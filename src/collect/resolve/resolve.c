@@ -263,6 +263,11 @@ static struct process *known_process(struct resolver *r, uint32_t pid, uint64_t 
 
 /* --- records ---------------------------------------------------------------------------------- */
 
+void resolve_begin_reading(struct resolver *r)
+{
+	object_begin_reading(&r->objects);
+}
+
 /* The record's reference ends when it is applied. */
 void resolve_seen(struct resolver *r, struct side_record *rec)
 {

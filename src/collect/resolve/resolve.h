@@ -60,6 +60,8 @@ void resolve_snapshot(struct resolver *r, void (*between)(void *ctx), void *ctx)
  * recording of the whole machine. */
 void resolve_expect_interpreters(struct resolver *r, uint64_t until_ns);
 
+/* Begins to read records: all of them are in the rings. */
+void resolve_begin_reading(struct resolver *r);
 /* Sets the record's object. */
 void resolve_seen(struct resolver *r, struct side_record *rec);
 /* sides: all records of one reading, in time order. */

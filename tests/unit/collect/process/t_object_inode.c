@@ -80,6 +80,27 @@ START_TEST(written_again_in_place)
 }
 END_TEST
 
+/* Many records of one reading map a file: it is compared once, before the next reading again. */
+START_TEST(one_look_in_a_reading)
+{
+	setup(10);
+	void *addr;
+	struct side_record r = mapped(program, &addr);
+	object_begin_reading(&table);
+	uint32_t id = object_again(&r);
+	ck_assert_uint_eq(object_again(&r), id);
+	object_begin_reading(&table);
+	ck_assert_uint_eq(object_again(&r), id);
+	shell_do("cp \"$(readlink -f /bin/false)\" %s; echo >>%s", program, program);
+	ck_assert_uint_eq(object_again(&r), id); /* a record that is older than the change */
+	object_begin_reading(&table);
+	ck_assert_uint_ne(object_again(&r), id);
+	ck_assert(get(id)->is_rewritten);
+	munmap(addr, 4096);
+	teardown();
+}
+END_TEST
+
 static struct object *used(const struct side_record *r)
 {
 	const struct object_place place = { getpid(), r->start, r->start + r->len, 0 };
@@ -251,6 +272,6 @@ START_TEST(closed_file_by_two_names)
 END_TEST
 
 UNIT_MAIN("object_inode", inode_used_again, inode_used_again_unknown, written_again_in_place,
-	  written_before_its_record_was_read, same_content_is_the_same_file,
+	  one_look_in_a_reading, written_before_its_record_was_read, same_content_is_the_same_file,
 	  copy_of_a_file_that_is_written_again, copy_that_is_written_again,
 	  open_file_by_another_name, closed_file_by_two_names)
