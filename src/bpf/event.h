@@ -69,12 +69,16 @@ struct event_trace {
 	__u64 trace[2], span;
 };
 
+/* In events that user space makes. */
+enum { EVENT_NO_CPU = 0xffff };
+#define EVENT_NO_UID 0xffffffffu
+
 /* A sample refers to the EVENT_STACK with the same hash, which the same CPU sent before it. Hash 0:
  * no frames. */
 struct event_sample {
 	__u16 kind;    /* EVENT_SAMPLE */
 	__u16 periods; /* sampling periods it stands for (bpf/cycle_clock.h) */
-	__u32 cpu;
+	__u32 uid;     /* effective user of the thread, as the host numbers users */
 	__u64 time_ns;
 	__u64 stack_hash;
 	__u64 cgroup_id; /* v2 */
@@ -82,10 +86,11 @@ struct event_sample {
 	char comm[EVENT_COMM_LEN]; /* of the thread */
 	struct event_trace trace;
 	__u32 mappings; /* number of mappings in its memory; 0: none */
+	__u16 cpu;
 	/* Not 0: inside a call that waits for a GPU. Then it is the number of user frames that
 	 * belong to that call and its callees, at least 1. In an event_raw it is just 1: the reader
 	 * finds the number in the copy of the stack. */
-	__u32 gpu_call;
+	__u16 gpu_call;
 };
 _Static_assert(sizeof(struct event_sample) == 88, "event_sample has no padding");
 

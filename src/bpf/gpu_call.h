@@ -249,6 +249,7 @@ static __always_inline void fill_event(struct event_gpu *ev, const struct gpu_th
 	ev->sample.tgid = pid_tgid >> 32;
 	bpf_get_current_comm(ev->sample.comm, sizeof ev->sample.comm);
 	ev->sample.cpu = bpf_get_smp_processor_id();
+	ev->sample.uid = uid_of((struct task_struct *)bpf_get_current_task());
 	ev->sample.cgroup_id = bpf_get_current_cgroup_id();
 	ev->sample.time_ns = ev->gpu.start_ns = now_ns;
 	ev->gpu.parts = PART_GPU;

@@ -118,6 +118,14 @@ struct thread_struct {
 	unsigned long fsbase; /* x86-64: the thread pointer of user space */
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
 struct task_struct {
 	unsigned int __state; /* since 5.14 */
 	void *stack;
@@ -126,6 +134,7 @@ struct task_struct {
 	unsigned int pid, tgid;
 	char comm[16];
 	struct mm_struct *mm;
+	const struct cred *real_cred; /* cred is another user's inside some system calls */
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct sched_info sched_info;

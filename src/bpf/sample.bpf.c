@@ -292,6 +292,7 @@ static __always_inline int take_sample(struct bpf_perf_event_data *ctx, __u64 no
 		return 0;
 	ev.time_ns = now_ns;
 	ev.cpu = bpf_get_smp_processor_id();
+	ev.uid = uid_of((struct task_struct *)bpf_get_current_task());
 	ev.cgroup_id = bpf_get_current_cgroup_id();
 	ev.mappings = mappings_of((struct task_struct *)bpf_get_current_task());
 	take_trace(s, ev.tgid);

@@ -82,6 +82,11 @@ static __always_inline __u32 mappings_of(struct task_struct *task)
 	return mm ? (__u32)BPF_CORE_READ(mm, map_count) : 0;
 }
 
+static __always_inline __u32 uid_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, real_cred, euid.val);
+}
+
 static __always_inline __u64 cgroup_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);

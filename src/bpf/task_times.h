@@ -61,6 +61,7 @@ static __always_inline void begin_sample(struct event_sample *ev, struct task_st
 	ev->cpu = bpf_get_smp_processor_id();
 	ev->tgid = BPF_CORE_READ(task, tgid);
 	ev->tid = BPF_CORE_READ(task, pid);
+	ev->uid = uid_of(task);
 	ev->cgroup_id = cgroup_of(task);
 	ev->mappings = mappings_of(task);
 	bpf_probe_read_kernel(ev->comm, sizeof ev->comm, task->comm);

@@ -57,6 +57,8 @@ const struct kernel_type_row kernel_type_rows[] = {
 	FIELD("task_struct.thread.fsbase", U64,  COPIED, /* x86-64 */
 	      BASE | WAITS | WAKERS | GPU, BASE),
 	FIELD("signal_struct.live.counter", U32, COPIED,          BASE, BASE),
+	FIELD("task_struct.real_cred",  POINTER, COPIED,          BASE | WAITS | GPU, BASE),
+	FIELD("cred.euid.val",          U32,     COPIED,          BASE | WAITS | GPU, BASE),
 
 	/* Its memory. xol_area: CONFIG_UPROBES. */
 	FIELD("mm_struct.map_count",    S32,     COPIED,

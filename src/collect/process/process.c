@@ -169,6 +169,8 @@ struct process *process_fork(struct process_table *t, uint32_t ppid, uint32_t pi
 	p->cgroup_id = parent->cgroup_id;
 	p->labels = parent->labels;
 	p->exe_known = parent->exe_known;
+	p->has_uid = parent->has_uid;
+	p->uid = parent->uid;
 	p->image = parent->image;
 	if (p->image) {
 		p->image->refs++;

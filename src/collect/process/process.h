@@ -65,6 +65,8 @@ struct process {
 	bool is_scan_late;  /* the last reading got no response in time */
 	uint64_t cgroup_id; /* labels are those in this group … */
 	bool labels_known;  /* … were looked up, not only inherited */
+	bool has_uid;       /* uid is known */
+	uint32_t uid;       /* the effective user in the last sample */
 	bool exe_known;
 	bool awaits_exe; /* after an exec: its first mapping shows its executable */
 	uint32_t labels; /* collect/resolve/labels.h, 0 = none */

@@ -199,20 +199,40 @@ static void look_at_place(struct label_table *t, const struct cgroup_place *plac
 /* --- user and service ------------------------------------------------------------------------- */
 
 /* The host's file does not know the users of a container: there all but root are numbers. */
-static void look_at_user(struct label_table *t, const struct process *p, bool in_container,
-			 uint64_t now_ns, struct label_values *values)
+static void set_user(struct label_table *t, uint32_t uid, uint64_t now_ns,
+		     struct label_values *values)
 {
+	bool in_container = values->v[LABEL_CONTAINER_ID] || values->v[LABEL_CONTAINER];
 	char digits[16];
-	uint32_t uid;
-
-	if (proc_uid(p->pid, &uid))
-		return;
 	const char *name = digits;
+
 	if (in_container && uid)
 		snprintf(digits, sizeof digits, "%" PRIu32, uid);
 	else
 		name = user_name(&t->users, t->root, uid, now_ns, digits);
 	values->v[LABEL_USER] = strtab_put(&t->texts, name);
+}
+
+static void look_at_user(struct label_table *t, const struct process *p, uint64_t now_ns,
+			 struct label_values *values)
+{
+	uint32_t uid = p->uid;
+
+	if (p->has_uid || proc_uid(p->pid, &uid) == 0)
+		set_user(t, uid, now_ns, values);
+}
+
+/* A process may run as another user than its parent, and has inherited the labels. */
+static void take_user(struct label_table *t, struct process *p, uint32_t uid, uint64_t now_ns)
+{
+	struct label_values values = t->sets.v[p->labels];
+
+	if (p->is_kernel_thread || (p->has_uid && p->uid == uid))
+		return;
+	p->has_uid = true;
+	p->uid = uid;
+	set_user(t, uid, now_ns, &values);
+	p->labels = intern_set(t, &values);
 }
 
 /* Reads what context_search_look has found. */
@@ -256,8 +276,7 @@ static void look_at_process(struct label_table *t, struct process *p, uint64_t c
 	if (!p->is_kernel_thread) {
 		if (!p->exe_known)
 			look_at_exe(t, p, &values);
-		look_at_user(t, p, values.v[LABEL_CONTAINER_ID] || values.v[LABEL_CONTAINER],
-			     now_ns, &values);
+		look_at_user(t, p, now_ns, &values);
 		look_at_service(t, p, &values);
 	}
 	p->looks++;
@@ -266,9 +285,13 @@ static void look_at_process(struct label_table *t, struct process *p, uint64_t c
 	t->looks++;
 }
 
-uint32_t process_labels(struct label_table *t, struct process *p, uint64_t cgroup_id,
+uint32_t process_labels(struct label_table *t, struct process *p, struct sampled_owner owner,
 			uint64_t now_ns)
 {
+	uint64_t cgroup_id = owner.cgroup_id;
+
+	if (owner.uid != EVENT_NO_UID)
+		take_user(t, p, owner.uid, now_ns);
 	bool again = p->labels_known && p->cgroup_id == cgroup_id;
 	bool inherits = !again && p->labels && p->exe_known && p->cgroup_id == cgroup_id &&
 			!p->is_published;

@@ -2,7 +2,7 @@
  * they change.
  *
  *     executable   name of the file it runs           the record of its exec, or /proc/PID/exe
- *     user         who it runs as (effective user)    /proc/PID/status, the host's passwd file
+ *     user         who it runs as (effective user)    the sample, the host's passwd file
  *     unit …       where it runs                      /proc/PID/cgroup, container_names.h
  *     service.…    what it publishes about itself     context_search.h
  *
@@ -11,7 +11,8 @@
  * looked up immediately when what it publishes about itself has been found. Lookups stop at a share
  * of time for all processes together: 0.1 % of a CPU for first lookups, and as much for later ones,
  * so that many short processes do not delay long ones. Processes about which nothing is known are
- * exempt; the others keep the labels they have or inherited, as a process does that is gone.
+ * exempt; the others keep the labels they have or inherited, as a process does that is gone. The
+ * user is not looked up: it is that of the last sample.
  *
  * Sets of labels are interned, so that a process has one number; 0: no label is known. Numbers are
  * valid until label_table_renew. */
@@ -76,8 +77,14 @@ struct label_table {
 void label_table_init(struct label_table *t, const char *root);
 void label_table_done(struct label_table *t);
 
-/* Returns the labels of a process in this cgroup. */
-uint32_t process_labels(struct label_table *t, struct process *p, uint64_t cgroup_id,
+/* What a sample has about its process. */
+struct sampled_owner {
+	uint64_t cgroup_id; /* 0: the process was never sampled */
+	uint32_t uid;       /* EVENT_NO_UID: not known */
+};
+
+/* Returns the labels of a process with such a sample. */
+uint32_t process_labels(struct label_table *t, struct process *p, struct sampled_owner owner,
 			uint64_t now_ns);
 
 /* Sets the executable: path is the first file mapped after an exec. */

@@ -337,7 +337,8 @@ bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_ho
 
 	if (!p)
 		return false;
-	process_labels(&r->labels, p, p->cgroup_id, clock_mono_ns());
+	const struct sampled_owner owner = { p->cgroup_id, p->has_uid ? p->uid : EVENT_NO_UID };
+	process_labels(&r->labels, p, owner, clock_mono_ns());
 	const struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
 	return series_cache_ask(&r->series, &origin.key,
 				resolver_type_name(&r->types, r->types.gpu.time), hook);

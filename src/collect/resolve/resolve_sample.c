@@ -50,7 +50,8 @@ struct series_key resolver_series_key(struct resolver *r, struct process *p,
 	if (s->tid == s->tgid) /* the process has its main thread's current name */
 		process_set_name(p, key.comm);
 	memcpy(key.process, p->name[0] ? p->name : key.comm, sizeof key.process);
-	key.labels = process_labels(&r->labels, p, s->cgroup_id, clock_mono_ns());
+	const struct sampled_owner owner = { s->cgroup_id, s->uid };
+	key.labels = process_labels(&r->labels, p, owner, clock_mono_ns());
 	return key;
 }
 
@@ -111,7 +112,7 @@ struct sample resolver_sample(struct resolver *r, const struct event_sample *s)
 		.value = 1,
 		.pid = s->tgid,
 		.tid = s->tid,
-		.cpu = s->cpu,
+		.cpu = s->cpu == EVENT_NO_CPU ? SAMPLE_NO_ID : s->cpu,
 		.link = link_of(r, s),
 	};
 }

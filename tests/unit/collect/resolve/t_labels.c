@@ -32,13 +32,19 @@ static struct process process_of(pid_t pid)
 	return (struct process){ .pid = pid };
 }
 
+/* The user is read from /proc. */
+static uint32_t looked_up(struct process *p, uint64_t cgroup_id, uint64_t now_ns)
+{
+	return process_labels(&table, p, (struct sampled_owner){ cgroup_id, EVENT_NO_UID }, now_ns);
+}
+
 START_TEST(own)
 {
 	struct process p = process_of(getpid());
 	char exe[4096] = "";
 
 	label_table_init(&table, "/");
-	uint32_t set = process_labels(&table, &p, 1, S);
+	uint32_t set = looked_up(&p, 1, S);
 	ck_assert_int_gt(readlink("/proc/self/exe", exe, sizeof exe - 1), 0);
 	ck_assert_str_eq(label(set, LABEL_EXECUTABLE), strrchr(exe, '/') + 1);
 	ck_assert_str_eq(label(set, LABEL_USER), getpwuid(geteuid())->pw_name);
@@ -54,10 +60,10 @@ START_TEST(never_sampled)
 	struct process p = process_of(getpid());
 
 	label_table_init(&table, "/");
-	ck_assert_str_ne(label(process_labels(&table, &p, 0, S), LABEL_EXECUTABLE), "");
+	ck_assert_str_ne(label(looked_up(&p, 0, S), LABEL_EXECUTABLE), "");
 	ck_assert_uint_eq(table.known.n, 0);
 	ck_assert(!map_get(&table.cgroups, 0));
-	process_labels(&table, &p, 1, S); /* now it was */
+	looked_up(&p, 1, S); /* now it was */
 	ck_assert_uint_eq(table.looks, 2);
 	label_table_done(&table);
 }
@@ -70,11 +76,11 @@ START_TEST(looking_again)
 
 	label_table_init(&table, "/");
 	for (uint64_t t = 0; t <= 200; t++) {
-		process_labels(&table, &p, 1, (1000 + t) * S);
+		looked_up(&p, 1, (1000 + t) * S);
 		table.second_ns = 0; /* this tests the times, not the budget */
 	}
 	ck_assert_uint_eq(table.looks, 1 + 9); /* at 0, 1, 2, 4, 8, 16, 32, 64, 128, 192 */
-	process_labels(&table, &p, 2, 1201 * S);
+	looked_up(&p, 2, 1201 * S);
 	ck_assert_uint_eq(table.looks, 11);
 	label_table_done(&table);
 }
@@ -85,12 +91,12 @@ START_TEST(budget)
 	struct process p = process_of(getpid());
 
 	label_table_init(&table, "/");
-	process_labels(&table, &p, 1, 10 * S);
+	looked_up(&p, 1, 10 * S);
 	table.second_ns = 20 * S;
 	table.spent_ns[0] = table.spent_ns[1] = S;
-	process_labels(&table, &p, 1, 20 * S + 1);
+	looked_up(&p, 1, 20 * S + 1);
 	ck_assert_uint_eq(table.looks, 1);
-	process_labels(&table, &p, 1, 21 * S + 1);
+	looked_up(&p, 1, 21 * S + 1);
 	ck_assert_uint_eq(table.looks, 2);
 	label_table_done(&table);
 }
@@ -106,27 +112,62 @@ START_TEST(inherited)
 	process_table_init(&processes, &objects);
 	label_table_init(&table, "/");
 	struct process *parent = process_add(&processes, getpid());
-	uint32_t set = process_labels(&table, parent, 1, S);
+	uint32_t set = looked_up(parent, 1, S);
 	struct process *child = process_fork(&processes, getpid(), INT32_MAX);
-	ck_assert_uint_eq(process_labels(&table, child, 1, S), set);
+	ck_assert_uint_eq(looked_up(child, 1, S), set);
 	uint64_t looks = table.looks;
 	struct process *ended = process_fork(&processes, getpid(), INT32_MAX - 1);
 	ended->is_over = true; /* known without a look */
-	ck_assert_uint_eq(process_labels(&table, ended, 1, S), set);
+	ck_assert_uint_eq(looked_up(ended, 1, S), set);
 	ck_assert_uint_eq(table.looks, looks);
 	process_exec(&processes, child);
-	uint32_t after = process_labels(&table, child, 1, S);
+	uint32_t after = looked_up(child, 1, S);
 	ck_assert_str_eq(label(after, LABEL_EXECUTABLE), "");
 	ck_assert_str_eq(label(after, LABEL_USER), label(set, LABEL_USER));
 	process_exec(&processes, child);
 	process_labels_exec(&table, child, "/usr/bin/gone");
-	after = process_labels(&table, child, 1, S);
+	after = looked_up(child, 1, S);
 	ck_assert_str_eq(label(after, LABEL_EXECUTABLE), "gone");
 
 	label_table_renew(&table, &processes);
 	ck_assert_str_eq(label(child->labels, LABEL_EXECUTABLE), "gone");
 	ck_assert_str_eq(label(parent->labels, LABEL_USER), getpwuid(geteuid())->pw_name);
 	ck_assert_uint_eq(table.sets.n, 3);
+	process_table_done(&processes);
+	object_table_done(&objects);
+	label_table_done(&table);
+}
+END_TEST
+
+/* A program that root starts as another user, when the budget is spent. */
+START_TEST(user_of_the_sample)
+{
+	const struct sampled_owner root = { 1, 0 }, other = { 1, 12345 };
+	struct object_table objects;
+	struct process_table processes;
+
+	object_table_init(&objects, 10);
+	process_table_init(&processes, &objects);
+	label_table_init(&table, "/");
+	struct process *parent = process_add(&processes, getpid());
+	uint32_t set = process_labels(&table, parent, root, 10 * S);
+	ck_assert_str_eq(label(set, LABEL_USER), "root");
+	table.second_ns = 20 * S;
+	table.spent_ns[0] = table.spent_ns[1] = S;
+	uint64_t looks = table.looks;
+	struct process *child = process_fork(&processes, getpid(), INT32_MAX);
+	ck_assert_uint_eq(process_labels(&table, child, root, 20 * S + 1), set);
+	process_exec(&processes, child);
+	process_labels_exec(&table, child, "/usr/bin/program");
+	uint32_t after = process_labels(&table, child, other, 20 * S + 2);
+	ck_assert_str_eq(label(after, LABEL_EXECUTABLE), "program");
+	ck_assert_str_eq(label(after, LABEL_USER), "12345");
+	struct process *grandchild = process_fork(&processes, INT32_MAX, INT32_MAX - 1);
+	ck_assert_uint_eq(process_labels(&table, grandchild, other, 20 * S + 3), after);
+	grandchild->is_over = true;
+	set = process_labels(&table, grandchild, root, 20 * S + 4);
+	ck_assert_str_eq(label(set, LABEL_USER), "root");
+	ck_assert_uint_eq(table.looks, looks);
 	process_table_done(&processes);
 	object_table_done(&objects);
 	label_table_done(&table);
@@ -200,7 +241,7 @@ START_TEST(in_a_unit)
 	label_table_init(&table, "/");
 	pid_t pid = child_in_group(12345);
 	struct process p = process_of(pid);
-	uint32_t set = process_labels(&table, &p, 1, S);
+	uint32_t set = looked_up(&p, 1, S);
 	ck_assert_str_eq(label(set, LABEL_UNIT), "some\\x2dthing.service");
 	ck_assert_str_eq(label(set, LABEL_USER), "12345");
 	ck_assert_str_eq(label(set, LABEL_CONTAINER_ID), "");
@@ -226,7 +267,7 @@ START_TEST(in_a_container)
 	label_table_init(&table, dir);
 	pid_t pid = child_in_group(1);
 	struct process p = process_of(pid);
-	uint32_t set = process_labels(&table, &p, 1, S);
+	uint32_t set = looked_up(&p, 1, S);
 	ck_assert_str_eq(label(set, LABEL_CONTAINER_ID), ID);
 	ck_assert_str_eq(label(set, LABEL_CONTAINER), "web_1");
 	ck_assert_str_eq(label(set, LABEL_USER), "1");
@@ -253,5 +294,5 @@ START_TEST(uids)
 }
 END_TEST
 
-UNIT_MAIN("labels", own, never_sampled, looking_again, budget, inherited, in_a_unit, in_a_container,
-	  uids)
+UNIT_MAIN("labels", own, never_sampled, looking_again, budget, inherited, user_of_the_sample,
+	  in_a_unit, in_a_container, uids)
