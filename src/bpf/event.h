@@ -9,6 +9,8 @@
 #ifndef CRESSET_BPF_EVENT_H
 #define CRESSET_BPF_EVENT_H
 
+#include "bpf/futex.h"
+
 #include <linux/types.h>
 
 enum {
@@ -120,8 +122,9 @@ struct wait_info {
 	__u32 going_on;
 	__u64 waker_hash; /* of its stack; 0: none */
 	char waker_comm[EVENT_COMM_LEN];
+	struct lock_wait lock; /* the lock it waited for, where requested */
 };
-_Static_assert(sizeof(struct wait_info) == 80, "wait_info has no padding");
+_Static_assert(sizeof(struct wait_info) == 96, "wait_info has no padding");
 
 /* The sample's time is when the stack was taken, right after the wait. */
 struct event_wait {

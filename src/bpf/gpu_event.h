@@ -86,7 +86,7 @@ struct gpu_info {
 	__u64 context;
 	__u32 how;   /* enum gpu_how, for GPU_WAIT */
 	__u32 flags; /* of the row */
-	__u64 reserved;
+	__u64 reserved[3];
 };
 _Static_assert(sizeof(struct gpu_info) == sizeof(struct wait_info), "one takes the other's place");
 _Static_assert(__builtin_offsetof(struct gpu_info, parts) ==

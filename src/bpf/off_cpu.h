@@ -15,6 +15,7 @@
 #ifndef CRESSET_BPF_OFF_CPU_H
 #define CRESSET_BPF_OFF_CPU_H
 
+#include "bpf/lock_wait.h"
 #include "bpf/wait_stack.h"
 
 /* --- waits of a system call ------------------------------------------------------------------- */
@@ -179,7 +180,7 @@ static __always_inline void no_interrupt(void)
 /* The switch-in was not seen, so the wait gets no stack. */
 static __always_inline void lose_wait(struct task_struct *task, struct thread_time *t, __u64 now_ns)
 {
-	const struct wait_filter filter = shown_waits();
+	const struct wait_filter filter = shown_waits(t);
 	struct away a = came_unseen(task, t, now_ns);
 
 	if (away_passes(&filter, &a) && (is_user_task(task) || want_kernel_threads) &&
@@ -208,6 +209,8 @@ static __always_inline void leave(struct task_struct *task, int preempted, __u32
 		lose_wait(task, t, now_ns);
 	t->arrival = task->sched_info.last_arrival;
 	thread_leaves(t, now_ns, task->sched_info.run_delay, thread_state(preempted, prev_state));
+	if (want_locks && t->is == THREAD_BLOCKED && is_user_task(task))
+		note_lock(task, t);
 	if (at_sys_exit && is_user_task(task) &&
 	    (t->holds || t->is != THREAD_BLOCKED || !in_syscall(task)))
 		leave_for_sys_exit(task, t, now_ns);
@@ -249,7 +252,7 @@ static __always_inline void begin_wait(struct task_struct *task, struct thread_t
 static __always_inline void come(struct task_struct *task, __u64 now_ns)
 {
 	struct thread_time *t = task->pid ? times_of(task) : 0;
-	const struct wait_filter filter = shown_waits();
+	struct wait_filter filter;
 	struct scratch *s;
 	struct away a;
 	int is_user, is_new;
@@ -259,6 +262,7 @@ static __always_inline void come(struct task_struct *task, __u64 now_ns)
 	if (!t || !t->first_ns)
 		return;
 	enter_window(task, t, 0);
+	filter = shown_waits(t);
 	a = time_away(task, t, now_ns);
 	thread_adds(t, &a);
 	is_user = is_user_task(task);
@@ -533,31 +537,47 @@ static __always_inline __u64 waker_stack(void *ctx, struct task_struct *task, __
 	return s->head.stack_hash;
 }
 
+/* In the context of the waker. Returns whether the wait has one to show. */
+static __always_inline int note_waker(void *ctx, struct thread_time *t, __u64 now_ns)
+{
+	const int unlocks = want_locks && t->lock.how && waker_unlocks(t);
+	__u64 waker = bpf_get_current_pid_tgid();
+
+	t->waker_hash = 0;
+	t->waker_tid = t->waker_tgid = 0;
+	t->waker_comm[0] = 0;
+	if (!want_wakers && !unlocks)
+		return 0;
+	if (!unlocks && (in_interrupt() || !(__u32)waker)) {
+		__builtin_memcpy(t->waker_comm, "interrupt", 10);
+		return 0;
+	}
+	if (unlocks)
+		t->lock.how |= LOCK_UNLOCKED;
+	t->waker_tgid = waker >> 32;
+	t->waker_tid = (__u32)waker;
+	bpf_get_current_comm(t->waker_comm, sizeof t->waker_comm);
+	if (want_waker_stacks || unlocks)
+		t->waker_hash = waker_stack(ctx, current_task(), now_ns);
+	return 1;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(off_waking, struct task_struct *task)
 {
 	struct thread_time *t = times_of(task);
-	__u64 waker = bpf_get_current_pid_tgid(), now_ns = bpf_ktime_get_ns();
+	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (has_windows && window.is_paused)
 		return 0;
 	if (t && t->first_ns)
 		enter_window(task, t, 0);
-	if (!t || t->is != THREAD_BLOCKED || 2 * (now_ns - t->last_ns) < min_block_ns ||
+	if (!t || t->is != THREAD_BLOCKED || !(want_wakers || t->lock.how) ||
+	    2 * (now_ns - t->last_ns) < min_block_ns ||
 	    !(want_kernel_threads || is_user_task(task)) || !is_wanted(task, t))
 		return 0;
-	t->waker_hash = 0;
-	t->waker_tid = t->waker_tgid = 0;
-	if (in_interrupt() || !(__u32)waker) {
-		__builtin_memcpy(t->waker_comm, "interrupt", 10);
-		return 0;
-	}
-	t->waker_tgid = waker >> 32;
-	t->waker_tid = (__u32)waker;
-	bpf_get_current_comm(t->waker_comm, sizeof t->waker_comm);
-	if (want_waker_stacks)
-		t->waker_hash = waker_stack(ctx, current_task(), now_ns);
-	count_run(now_ns);
+	if (note_waker(ctx, t, now_ns))
+		count_run(now_ns);
 	return 0;
 }
 

@@ -13,6 +13,7 @@ const volatile __u32 want_waits = 0;         /* bits of enum wait_part */
 const volatile __u64 min_block_ns = 1000000; /* shorter waits get no stack */
 const volatile __u64 max_block_ns = 3600000000000ull;
 const volatile __u32 want_kernel_threads = 0, want_wakers = 0, want_waker_stacks = 0;
+const volatile __u32 want_locks = 0;  /* blocked time at locks is shown, besides want_waits */
 const volatile __u32 at_sys_exit = 0; /* the second way: sched_switch → sys_exit */
 const volatile __u32 has_windows = 0; /* there may be more than one window */
 
@@ -261,17 +262,21 @@ static __always_inline __u64 weight_of(struct quanta *q, __u64 ns, __u64 now_ns)
 	return ns;
 }
 
-static __always_inline struct wait_filter shown_waits(void)
+static __always_inline struct wait_filter shown_waits(const struct thread_time *t)
 {
-	return (struct wait_filter){ min_block_ns, max_block_ns, want_waits };
+	const __u32 locked = want_locks && t->lock.how ? WAIT_OFF_CPU : 0;
+
+	return (struct wait_filter){ min_block_ns, max_block_ns, want_waits | locked };
 }
 
+/* Sets who ended the wait, and the lock that it was for. */
 static __always_inline void take_waker(struct thread_time *t, struct wait_info *w)
 {
 	w->waker_tgid = t->waker_tgid;
 	w->waker_tid = t->waker_tid;
 	w->waker_hash = t->waker_hash;
 	__builtin_memcpy(w->waker_comm, t->waker_comm, sizeof w->waker_comm);
+	w->lock = t->lock;
 	t->waker_tgid = t->waker_tid = 0;
 	t->waker_hash = 0;
 	t->waker_comm[0] = 0;

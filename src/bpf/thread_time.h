@@ -56,6 +56,7 @@ struct thread_time {
 	__u32 waker_tgid, waker_tid;
 	__u64 waker_hash;
 	char waker_comm[EVENT_COMM_LEN];
+	struct lock_wait lock; /* the lock it waits for, since last_ns */
 };
 
 /* The bits of include/linux/sched.h that say why a task sleeps; other bits (nanosleep sets 0x2000)
@@ -99,6 +100,7 @@ static __always_inline void thread_leaves(struct thread_time *t, __u64 now_ns, _
 	t->last_ns = now_ns;
 	t->run_delay = run_delay;
 	t->moved_asleep = 0;
+	t->lock.how = LOCK_NONE;
 	t->is = is;
 }
 
@@ -188,6 +190,7 @@ static __always_inline void thread_enters(struct thread_time *t,
 	t->run_delay = (t->run_delay & keeps) | (run_delay & anew);
 	t->reported_ns &= keeps;
 	t->moved_asleep &= (__u32)keeps;
+	t->lock.how &= (__u32)keeps;
 	t->is = (t->is & (__u32)keeps) | (is & (__u32)anew);
 }
 

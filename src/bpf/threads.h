@@ -185,6 +185,8 @@ static __always_inline void report_open(struct task_struct *task, struct scratch
 	s->wait.waker_tid = 0;
 	s->wait.waker_hash = 0;
 	s->wait.waker_comm[0] = 0;
+	s->wait.lock = copy->lock;
+	s->wait.lock.how = copy->lock.how ? (copy->lock.how & ~LOCK_UNLOCKED) | LOCK_PENDING : 0;
 	if (copied) {
 		s->wait.going_on = open_waits_key(t);
 		send_again(task, t, copy, s, now_ns, sleepable);
@@ -239,7 +241,7 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	struct scratch *s = bpf_map_lookup_elem(&open_scratch, &zero);
 	struct task_struct *task = ctx->task;
 	struct thread_time *t = task && task->pid ? times_of(task) : 0;
-	const struct wait_filter filter = shown_waits();
+	struct wait_filter filter;
 	struct thread_time copy;
 	struct away a = { 0 };
 	__u64 now_ns = bpf_ktime_get_ns();
@@ -251,6 +253,7 @@ static __always_inline int report(struct bpf_iter__task *ctx, int sleepable)
 	if (!task->on_cpu)
 		enter_unseen(task, t);
 	copy = *t;
+	filter = shown_waits(&copy);
 	enter_window(task, &copy, 1);
 	if (copy.is != THREAD_RUNS && task->on_cpu)
 		came_unseen(task, &copy, now_ns);

@@ -101,6 +101,10 @@ struct resolve_types collect_types(const struct sampler_opts *opts, struct sink 
 		.sched_wait =
 			events & COLLECT_SCHED_WAIT ? wait_type(sink, "sched-wait") : TYPE_NONE,
 		.wall = events & COLLECT_WALL ? wall_type(sink) : TYPE_NONE,
+		.lock = events & COLLECT_LOCK ? wait_type(sink, "lock") : TYPE_NONE,
+		.lock_waits = events & COLLECT_LOCK
+				      ? count_type(sink, "lock-waits", "count", AGG_SUM)
+				      : TYPE_NONE,
 		.gpu = gpu_types_of(events, sink),
 		.period_ns = 1000000000ll / (int64_t)opts->freq_hz,
 	};

@@ -59,6 +59,12 @@ extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/loc
 #define STATE_OFF_CPU_MARKER    "[off-CPU]"
 /* After a marker, followed by the waker: "bash (12)]". */
 #define STATE_WOKEN_BY          "[woken by: "
+/* In `lock`, after the stack that waits: the thread that unlocked it, with its stack, or the reason
+ * why it is not known; then the lock, "[lock: app+0x4040]" or "[lock]". */
+#define STATE_LOCK_MARKER       "[lock"
+#define STATE_HELD_BY           "[held by: "
+#define STATE_STILL_HELD_MARKER "[still held]"
+#define STATE_NO_HOLDER_MARKER  "[not unlocked]"
 
 /* Returns the state given by a marker frame's name. */
 enum thread_state state_of_marker(const char *name, size_t len);

@@ -11,7 +11,12 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 
-enum { CORE_MAX_FUNCTIONS = 256, CORE_MAX_RELOCATIONS = 4096, CORE_MAX_CALLS = 4096 };
+enum {
+	CORE_MAX_FUNCTIONS = 256,
+	CORE_MAX_RELOCATIONS = 4096,
+	CORE_MAX_CALLS = 4096,
+	CORE_MAX_IMPORTS = 64
+};
 
 struct core_function {
 	char name[64], section[64];
@@ -36,6 +41,12 @@ struct core_call {
 	const struct core_function *in;
 };
 
+/* A function of the kernel other than a helper. */
+struct core_import {
+	char name[64];
+	const struct core_function *in;
+};
+
 struct core_object {
 	int fd;
 	Elf *elf;
@@ -46,6 +57,8 @@ struct core_object {
 	size_t n_fields;
 	struct core_call calls[CORE_MAX_CALLS];
 	size_t n_calls;
+	struct core_import imports[CORE_MAX_IMPORTS];
+	size_t n_imports;
 };
 
 /* --- the file ---------------------------------------------------------------------------------- */
@@ -238,6 +251,39 @@ static inline void core_read_calls(struct core_object *o)
 	}
 }
 
+static inline void core_read_imports_of(struct core_object *o, Elf_Scn *s, const GElf_Shdr *h)
+{
+	Elf_Data *d = elf_getdata(s, NULL);
+	GElf_Shdr names;
+	Elf_Data *symbols = core_symbols(o, &names);
+	GElf_Rel rel;
+
+	for (int i = 0; gelf_getrel(d, i, &rel); i++) {
+		struct core_import *import = &o->imports[o->n_imports];
+		GElf_Sym sym;
+
+		gelf_getsym(symbols, GELF_R_SYM(rel.r_info), &sym);
+		if (sym.st_shndx != SHN_UNDEF)
+			continue;
+		ck_assert_uint_lt(++o->n_imports, CORE_MAX_IMPORTS);
+		import->in = core_function_at(o, h->sh_info, rel.r_offset);
+		snprintf(import->name, sizeof import->name, "%s",
+			 elf_strptr(o->elf, names.sh_link, sym.st_name));
+	}
+}
+
+static inline void core_read_imports(struct core_object *o)
+{
+	GElf_Shdr h, of;
+
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(o->elf, s));) {
+		gelf_getshdr(s, &h);
+		if (h.sh_type == SHT_REL && gelf_getshdr(elf_getscn(o->elf, h.sh_info), &of) &&
+		    of.sh_flags & SHF_EXECINSTR)
+			core_read_imports_of(o, s, &h);
+	}
+}
+
 /* --- fields ------------------------------------------------------------------------------------ */
 
 static inline const struct btf_type *core_plain(const struct btf *btf, __u32 *id)
@@ -328,6 +374,7 @@ static inline void core_open(struct core_object *o, const char *path,
 	core_read_functions(o, users);
 	core_spread_users(o);
 	core_read_calls(o);
+	core_read_imports(o);
 	core_read_fields(o);
 }
 

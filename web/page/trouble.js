@@ -3,7 +3,7 @@
 import { plain } from '../units.js';
 import { button, copy, el } from './dom.js';
 
-const RECORDED = ['cpu', 'off-cpu', 'sched-wait'],
+const RECORDED = ['cpu', 'off-cpu', 'sched-wait', 'lock'],
 	MOST = 8; /* types that are offered */
 
 /** @param {import('./app.js').App} app @param {string} type that is not here @returns {Node[]} */

@@ -55,7 +55,8 @@ enum { MAX_RATE_MAX = 10000000 };
 #define ROW(title, member) .group = title, .offset = offsetof(struct record_opts, member)
 #define TARGET(member)     ROW("Target (one of these, or -- COMMAND)", member)
 #define WHAT(member)       ROW("What to record", member)
-#define WAITS(member)      ROW("Waits (off-cpu, sched-wait, wall)", collect.sampler.waits.member)
+#define WAITS_TITLE        "Waits (off-cpu, sched-wait, wall, lock)"
+#define WAITS(member)      ROW(WAITS_TITLE, collect.sampler.waits.member)
 #define OUTPUT(member)     ROW("Output", member)
 #define LIMITS(member)     ROW("Cost and limits", member)
 static const struct cmd_opt record_options[] = {

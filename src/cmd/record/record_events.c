@@ -18,7 +18,7 @@
 	ROW("page-fault", "stacks that grow a process", 0) \
 	ROW("alloc", "memory allocations", 0) \
 	ROW("inuse", "memory in use", 0) \
-	ROW("lock", "waits for locks", 0) \
+	ROW("lock", "waits for locks, and who held them", COLLECT_LOCK) \
 	ROW("gpu-time", "GPU time by the CPU stack that launched it", COLLECT_GPU_TIME) \
 	ROW("gpu-wait", "CPU waiting for the GPU", COLLECT_GPU_WAIT) \
 	ROW("gpu-launch", "GPU kernel launches", COLLECT_GPU_LAUNCH) \
@@ -37,17 +37,20 @@ static const struct event_kind {
 } kinds[] = { EVENT_KINDS(KIND) };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-enum { WAIT_EVENTS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL };
+/* Their waits have a waker, and may be of kernel threads. */
+enum { WAKER_EVENTS = COLLECT_WAITS & ~COLLECT_LOCK };
 
 /* Returns why a kind does not work here, or NULL if it does. */
 static const char *kind_obstacle(const struct event_kind *k, const struct probe_recording *t)
 {
 	const struct collect_missing *waits = probe_recording_missing(t, GROUP_WAITS);
+	if (!waits && k->bit & COLLECT_LOCK)
+		waits = probe_recording_missing(t, GROUP_WAKERS);
 	if (!k->bit)
 		return "not in this version";
 	if (t->rc < 0)
 		return t->err.text;
-	return waits && k->bit & WAIT_EVENTS ? waits->why : NULL;
+	return waits && k->bit & COLLECT_WAITS ? waits->why : NULL;
 }
 
 static void list_json(struct buf *b, const struct probe_recording *t)
@@ -123,7 +126,7 @@ static int check_waits(const struct cmd_line *line, const struct record_opts *o)
 						     : NULL;
 	if (waits->min_block_ns > waits->max_block_ns)
 		return cmd_usage(line, "--min-block is more than --max-block");
-	if (option && !(event_bits(&o->events) & WAIT_EVENTS))
+	if (option && !(event_bits(&o->events) & WAKER_EVENTS))
 		return cmd_usage(line, "--%s needs -e off-cpu, sched-wait or wall", option);
 	return CMD_OK;
 }

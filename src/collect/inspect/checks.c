@@ -250,7 +250,8 @@ static void check_waits(const struct check_input *in, struct check *c)
 	char why[200];
 
 	if (try_events(in->kernel, COLLECT_OFF_CPU, why, sizeof why, &err)) {
-		check_say(c, CHECK_MISSING, "no off-cpu, sched-wait and wall: %.190s", err.text);
+		check_say(c, CHECK_MISSING, "no off-cpu, sched-wait, wall and lock: %.190s",
+			  err.text);
 		check_remedy(c, err.hint);
 		return;
 	}

@@ -166,6 +166,10 @@ const struct kernel_type_row kernel_type_rows[] = {
 	      .without = "pending waits have kernel stacks only"),
 	OTHER(HELPER, "bpf_copy_from_user_task", WAITS, 0, .since = "5.18",
 	      .without = "pending waits have kernel stacks only"),
+	OTHER(FUNCTION, "bpf_task_from_vpid", WAITS, 0, .since = "6.14",
+	      .without = "owners of locks are looked up in /proc"),
+	OTHER(FUNCTION, "bpf_task_release", WAITS, 0, .since = "6.1",
+	      .without = "owners of locks are looked up in /proc"),
 	{ .name = NULL },
 	/* clang-format on */
 };
@@ -466,8 +470,8 @@ static void say_lost(struct kernel_lack *l)
 		{ BASE, 0, "no recording" },
 		{ WALKER, BASE, "no stacks of code without frame pointers" },
 		{ RUNTIMES, BASE, "no Python frames" },
-		{ WAITS, BASE, "no off-cpu, sched-wait and wall" },
-		{ WAKERS, BASE | WAITS, "no wakers" },
+		{ WAITS, BASE, "no off-cpu, sched-wait, wall and lock" },
+		{ WAKERS, BASE | WAITS, "no wakers and locks" },
 		{ GPU, BASE, "no GPU events" },
 	};
 	const char *before = ": ";

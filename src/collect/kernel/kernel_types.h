@@ -84,8 +84,8 @@ enum { KERNEL_TYPE_ROWS_MAX = 96 };
 
 struct kernel_lack {
 	const struct kernel_type_row *row;
-	uint32_t lost;  /* as row.lost; 0 where another row replaces it */
-	char text[240]; /* one line: "this kernel has no …: no off-cpu, sched-wait and wall" */
+	uint32_t lost; /* as row.lost; 0 where another row replaces it */
+	char text[240]; /* one line: "this kernel has no …: no off-cpu, sched-wait, wall and …" */
 };
 struct kernel_verdict {
 	uint32_t lost; /* by all lacks; KERNEL_BASE implies all groups, waits imply wakers */

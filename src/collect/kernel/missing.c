@@ -9,7 +9,7 @@ const struct collect_feature collect_features[COLLECT_GROUPS] = {
 	[GROUP_WALKER] = { "whole stacks", "stacks of code without frame pointers are short" },
 	[GROUP_RUNTIMES] = { "Python", "no Python frames are recorded" },
 	[GROUP_WAITS] = { "waits", "no waits are recorded" },
-	[GROUP_WAKERS] = { "wakers", "wakers are not recorded" },
+	[GROUP_WAKERS] = { "wakers", "wakers and locks are not recorded" },
 	[GROUP_GPU] = { "GPU calls", "no calls of GPU libraries are recorded" },
 	[GROUP_PYTHONS] = { "some Python", "a Python has native frames only" },
 };

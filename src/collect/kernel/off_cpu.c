@@ -27,7 +27,12 @@ struct off_cpu_program {
 };
 enum { OFF_CPU_PROGRAMS = 18 };
 
-static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers,
+bool off_cpu_needs_wakers(const struct sampler_opts *opts)
+{
+	return opts->waits.wakers || opts->events & COLLECT_LOCK;
+}
+
+static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers, bool waking,
 			  struct off_cpu_program *out)
 {
 	bool on = o->on, irq = on && wakers && (o->has & FEATURE_IRQ_EVENTS);
@@ -51,13 +56,13 @@ static void list_programs(const struct off_cpu *o, struct sample_bpf *bpf, bool 
 		{ bpf->progs.call_function_single_ends, vectors, true },
 		{ bpf->progs.irq_work_begins, vectors, true },
 		{ bpf->progs.irq_work_ends, vectors, true },
-		{ bpf->progs.off_waking, on && wakers, true },
+		{ bpf->progs.off_waking, on && waking, true },
 	};
 
 	memcpy(out, all, sizeof all);
 }
 
-static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wakers)
+static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool waking)
 {
 	bool storage = o->has & FEATURE_TASK_STORAGE, held = o->on && o->at_sys_exit;
 	const struct {
@@ -71,7 +76,7 @@ static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wa
 		{ bpf->maps.wait_rates, o->on },
 		{ bpf->maps.open_scratch, o->on },
 		{ bpf->maps.open_python, o->on },
-		{ bpf->maps.interrupts, o->on && wakers },
+		{ bpf->maps.interrupts, o->on && waking },
 	};
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
@@ -145,6 +150,7 @@ static void set_knobs(struct off_cpu *o, struct sample_bpf *bpf, const struct sa
 	k->want_thread_times = !opts->is_always || (opts->events & COLLECT_WALL);
 	k->want_wakers = waits->wakers;
 	k->want_waker_stacks = waits->waker_stacks;
+	k->want_locks = (opts->events & COLLECT_LOCK) != 0;
 	k->at_sys_exit = o->at_sys_exit;
 	k->use_task_storage = (o->has & FEATURE_TASK_STORAGE) != 0;
 	o->has_windows = waits->budget > 0 && waits->cut_every_ns && !(opts->events & COLLECT_WALL);
@@ -162,12 +168,12 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct samp
 {
 	struct off_cpu_program programs[OFF_CPU_PROGRAMS];
 	bool has_sched_exit = kernel->has & FEATURE_SCHED_EXIT;
-	bool copies;
+	bool copies, waking = off_cpu_needs_wakers(opts);
 
 	o->report_fd = -1;
 	o->turns = 1;
 	o->in_turns = opts->is_always && !(opts->events & COLLECT_WALL);
-	o->on = wanted_parts(opts->events);
+	o->on = opts->events & COLLECT_WAITS;
 	o->has = kernel->has;
 	o->at_sys_exit = opts->waits.hook == WAIT_HOOK_SYS_EXIT ||
 			 (opts->waits.hook == WAIT_HOOK_AUTO && !has_sched_exit);
@@ -175,7 +181,7 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct samp
 		err_set(err, EOPNOTSUPP, "cannot record waits: this kernel has no sched_exit_tp");
 		return err_hint(err, "it needs Linux 6.16; use --wait-hook sys_exit");
 	}
-	list_programs(o, bpf, opts->waits.wakers, programs);
+	list_programs(o, bpf, opts->waits.wakers, waking, programs);
 	for (int i = 0; i < OFF_CPU_PROGRAMS; i++)
 		bpf_program__set_autoload(programs[i].prog, programs[i].wanted);
 	copies = o->has & FEATURE_COPY_FROM_TASK;
@@ -183,8 +189,8 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct samp
 	bpf_program__set_autoload(bpf->progs.threads_begin, o->on);
 	bpf_program__set_autoload(bpf->progs.threads_report, o->on && copies);
 	bpf_program__set_autoload(bpf->progs.threads_report_before_5_18, o->on && !copies);
-	create_maps(o, bpf, opts->waits.wakers);
-	size_scratches(o, bpf, opts->waits.waker_stacks);
+	create_maps(o, bpf, waking);
+	size_scratches(o, bpf, opts->waits.waker_stacks || opts->events & COLLECT_LOCK);
 	if (o->on)
 		set_knobs(o, bpf, opts);
 	return 0;
@@ -211,7 +217,7 @@ static int attach_those(struct off_cpu *o, struct sample_bpf *bpf, bool at_switc
 	struct bpf_link **links = at_switches ? o->at_switches : o->links;
 	int *n = at_switches ? &o->n_at_switches : &o->n_links, rc = 0;
 
-	list_programs(o, bpf, true, programs);
+	list_programs(o, bpf, true, true, programs);
 	for (int i = 0; i < OFF_CPU_PROGRAMS && !rc; i++)
 		if (bpf_program__autoload(programs[i].prog) &&
 		    programs[i].is_at_switches == at_switches)

@@ -41,6 +41,9 @@ struct off_cpu {
 	uint64_t run_ns;         /* as last counted */
 };
 
+/* Returns whether the program at wakeups is needed: for wakers, or for the threads that unlock. */
+bool off_cpu_needs_wakers(const struct sampler_opts *opts);
+
 /* Sets what is loaded and how. -EOPNOTSUPP when waits are requested at a hook that this kernel does
  * not have. */
 int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct sampler_opts *opts,

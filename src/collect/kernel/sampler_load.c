@@ -26,8 +26,6 @@
 enum { RING_MAX_BYTES = 1 << 30 };
 enum { SEGMENT_BYTES = UNWIND_SEGMENT_CHUNKS * UNWIND_CHUNK };
 
-enum { WAITS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL };
-
 bool sampler_samples_cpus(const struct sampler *s)
 {
 	return s->opts.events & (COLLECT_CPU | COLLECT_WALL);
@@ -57,9 +55,11 @@ static struct collect_missing *give_up(struct sampler *s, enum collect_group gro
 
 	*m = (struct collect_missing){ .group = group };
 	if (group == GROUP_WAITS)
-		s->opts.events &= ~(uint32_t)WAITS;
-	if (group == GROUP_WAITS || group == GROUP_WAKERS)
+		s->opts.events &= ~(uint32_t)COLLECT_WAITS;
+	if (group == GROUP_WAITS || group == GROUP_WAKERS) {
+		s->opts.events &= ~(uint32_t)COLLECT_LOCK;
 		s->opts.waits.wakers = s->opts.waits.waker_stacks = false;
+	}
 	return m;
 }
 
@@ -87,7 +87,7 @@ static void size_rings(struct sampler *s)
 	struct sample_bpf__rodata *k = s->bpf->rodata;
 	const uint64_t least = sysconf(_SC_PAGESIZE);
 	bool samples = sampler_samples_cpus(s);
-	bool others = s->opts.events & WAITS || collect_probes_gpu(s->opts.events);
+	bool others = s->opts.events & COLLECT_WAITS || collect_probes_gpu(s->opts.events);
 	uint64_t bytes = samples && others ? s->ring_bytes / 2 : s->ring_bytes;
 
 	if (bytes < least)
@@ -170,6 +170,7 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->max_user = s->opts.max_depth;
 	k->has_current_task_btf = (s->kernel.has & FEATURE_CURRENT_TASK) != 0;
 	k->has_task_pt_regs = (s->kernel.has & FEATURE_TASK_REGS) != 0;
+	k->has_task_from_vpid = (s->kernel.has & FEATURE_TASK_BY_ID) != 0;
 	k->use_python = !is_missing(s, GROUP_RUNTIMES);
 	k->by_cycles = s->by_cycles;
 	k->sample_period_ns = 1000000000ull / s->opts.freq_hz;
@@ -284,7 +285,9 @@ static bool is_by_runtimes(struct sampler *s, const char *program)
 static bool is_left_without(const struct sampler *s, enum collect_group group)
 {
 	if (group == GROUP_WAITS)
-		return s->opts.events & ~(uint32_t)WAITS;
+		return s->opts.events & ~(uint32_t)COLLECT_WAITS;
+	if (group == GROUP_WAKERS)
+		return s->opts.events & ~(uint32_t)COLLECT_LOCK;
 	return group != GROUP_WALKER || s->opts.unwind != UNWIND_TABLES;
 }
 
@@ -331,10 +334,10 @@ static int do_without(struct sampler *s, struct refusal *r, struct err *err)
 /* Returns whether a recording would use the group. */
 static bool is_asked_for(const struct sampler *s, enum collect_group group)
 {
-	bool waits = s->opts.events & WAITS;
+	bool waits = s->opts.events & COLLECT_WAITS;
 
 	return group == GROUP_WAITS      ? waits
-	       : group == GROUP_WAKERS   ? waits && s->opts.waits.wakers
+	       : group == GROUP_WAKERS   ? waits && off_cpu_needs_wakers(&s->opts)
 	       : group == GROUP_WALKER   ? waits || (sampler_samples_cpus(s) && !s->opts.plain_walk)
 	       : group == GROUP_RUNTIMES ? !s->opts.no_user
 					 : false;

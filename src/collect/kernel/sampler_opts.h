@@ -28,6 +28,9 @@ enum collect_event {
 	COLLECT_GPU_STACK = 1024, /* passed to gpu_collect_opts.stack */
 	COLLECT_GPU_TIME = 2048,  /* collect/gpu/gpu_time.h; of processes or the whole machine */
 	COLLECT_GPU_STALL = 4096, /* collect/gpu/gpu_stall.h; of processes or the whole machine */
+	COLLECT_LOCK = 8192,      /* types lock and lock-waits */
+	/* Recorded at switches (bpf/off_cpu.h). */
+	COLLECT_WAITS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL | COLLECT_LOCK,
 	/* Recorded by a library in the program (gpu/ring/ring.h). */
 	COLLECT_GPU_INSIDE = COLLECT_GPU_TIME | COLLECT_GPU_STALL,
 	/* Recorded by probes on the GPU's libraries (collect/gpu/gpu_probes.h). */

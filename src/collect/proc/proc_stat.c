@@ -3,7 +3,9 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/parse.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -151,4 +153,42 @@ uint32_t proc_ns_pid(uint32_t pid)
 	}
 	buf_done(&b);
 	return ns_pid;
+}
+
+/* Threads have other numbers here than in their namespace: reads it from each. */
+static enum proc_thread find_inside(const char *dir, uint32_t ns_tid)
+{
+	DIR *tasks = opendir(dir);
+	uint64_t tid;
+	enum proc_thread found = tasks ? PROC_THREAD_NONE : PROC_THREAD_UNKNOWN;
+
+	if (!tasks)
+		return found;
+	for (int n = 0; n < PROC_MAX_THREADS && found == PROC_THREAD_NONE; n++) {
+		struct dirent *e = readdir(tasks);
+
+		if (!e)
+			break;
+		if (!parse_u64(e->d_name, &tid) && tid <= UINT32_MAX &&
+		    proc_ns_pid((uint32_t)tid) == ns_tid)
+			found = PROC_THREAD_FOUND;
+	}
+	closedir(tasks);
+	return found;
+}
+
+enum proc_thread proc_find_thread(uint32_t pid, uint32_t ns_tid)
+{
+	char path[64];
+	uint32_t ns_pid = proc_ns_pid(pid);
+
+	if (!ns_pid)
+		return PROC_THREAD_UNKNOWN;
+	if (ns_tid == ns_pid)
+		return PROC_THREAD_FOUND;
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
+	if (ns_pid != pid)
+		return find_inside(path, ns_tid);
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32, pid, ns_tid);
+	return access(path, F_OK) == 0 ? PROC_THREAD_FOUND : PROC_THREAD_NONE;
 }

@@ -36,4 +36,10 @@ int proc_uid_parse(const char *text, size_t len, uint32_t *uid); /* of /proc/PID
 /* Returns the pid inside the process's own pid namespace; 0 when it is gone. */
 uint32_t proc_ns_pid(uint32_t pid);
 
+/* Whether a thread with this id, as numbered in that namespace, is one of the process. In another
+ * namespace than the first at most PROC_MAX_THREADS of them are read. */
+enum { PROC_MAX_THREADS = 4096 };
+enum proc_thread { PROC_THREAD_NONE, PROC_THREAD_FOUND, PROC_THREAD_UNKNOWN /* it is gone */ };
+enum proc_thread proc_find_thread(uint32_t pid, uint32_t ns_tid);
+
 #endif

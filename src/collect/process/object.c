@@ -376,6 +376,7 @@ static void take_far(struct object_table *t, struct object *o, const struct far_
 	o->runtime_known = o->runtime_known && o->runtime;
 	o->variable_known = o->variable_known && o->variable;
 	o->starts_known = o->starts_known && o->n_starts;
+	o->extent_known = o->extent_known && o->extent.to;
 	identify(t, o);
 }
 

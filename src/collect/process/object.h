@@ -109,6 +109,13 @@ struct object {
 	} starts[OBJECT_STARTS];
 	struct object_start main; /* zeros: unknown */
 
+	/* Addresses of the file (collect/process/static_data.h). */
+	bool extent_known;
+	struct object_extent {
+		uint64_t from, to;  /* to 0: unknown */
+		uint64_t code_skew; /* address of code less its file offset */
+	} extent;
+
 	uint32_t number,
 		table; /* in frames; of the unwind table (collect/walker/space.h); 0 = none */
 

@@ -131,6 +131,7 @@ void resolver_free(struct resolver *r)
 	series_cache_done(&r->series);
 	accounts_done(&r->accounts);
 	wait_reasons_done(&r->reasons);
+	locks_done(&r->locks);
 	map_done(&r->leaf_samples);
 	map_done(&r->inside_frames);
 	gpu_names_done(&r->gpu_names);

@@ -37,6 +37,8 @@ const char *resolver_type_name(const struct resolve_types *t, uint32_t type)
 	       : type == t->off_cpu    ? "off-cpu"
 	       : type == t->sched_wait ? "sched-wait"
 	       : type == t->wall       ? "wall"
+	       : type == t->lock       ? "lock"
+	       : type == t->lock_waits ? "lock-waits"
 				       : gpu_type_name(&t->gpu, type);
 }
 
@@ -178,6 +180,41 @@ static enum walk_end put_piece(struct resolver *r, struct process *p, const stru
 	return end;
 }
 
+/* Time at a lock, and its end as one wait. */
+static enum walk_end put_lock(struct resolver *r, struct process *p, const struct event_wait *ev,
+			      const struct event_raw *raw, double weight)
+{
+	const struct wait_info *w = &ev->wait;
+	const struct stack_ref ref = { .sample = &ev->sample,
+				       .wait = w,
+				       .raw = raw,
+				       .part = ACCOUNT_OFF_CPU,
+				       .is_lock = true };
+	const uint32_t how = w->parts & WAIT_THINNED ? HOW_WINDOWS : 0;
+	struct sample sample = resolver_sample(r, &ev->sample);
+	enum walk_end end = WALK_COMPLETE;
+
+	sample.time_ns = w->start_ns;
+	sample.length_ns = w->off_ns;
+	sample.value = (int64_t)(w->off_ns * weight);
+	sample.series = resolver_series_how(r, p, &ev->sample, r->types.lock, 0, how);
+	if (w->off_ns)
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+	sample.time_ns = w->start_ns + w->off_ns;
+	sample.length_ns = 0;
+	sample.value = w->lock.how & LOCK_PENDING ? 0 : locks_count(&r->locks, weight);
+	sample.series = resolver_series_how(r, p, &ev->sample, r->types.lock_waits, 0, how);
+	if (sample.value)
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+	return end;
+}
+
+static bool is_at_lock(struct resolver *r, const struct event_wait *ev)
+{
+	return r->types.lock != TYPE_NONE && ev->wait.parts & WAIT_OFF_CPU && ev->wait.lock.how &&
+	       locks_has_owner(&r->locks, ev->sample.tgid, &ev->wait, ev->sample.time_ns);
+}
+
 static enum walk_end put_wait(struct resolver *r, struct process *p, const struct event_wait *ev,
 			      const struct event_raw *raw)
 {
@@ -195,6 +232,8 @@ static enum walk_end put_wait(struct resolver *r, struct process *p, const struc
 
 	enum walk_end end = WALK_COMPLETE;
 
+	if (is_at_lock(r, ev))
+		end = put_lock(r, p, ev, raw, weight);
 	if (off && w->off_ns)
 		end = put_piece(r, p, &ev->sample, raw, w, &blocked, weight);
 	if (run)

@@ -57,6 +57,16 @@ static const struct event_stack *stack_contents(const struct resolver *r, uint64
 
 /* --- waits ------------------------------------------------------------------------------------ */
 
+static bool shows_waker(const struct resolver *r, const struct wait_info *w)
+{
+	return r->asked.waits.wakers && w->waker_comm[0];
+}
+
+static bool shows_waker_stack(const struct resolver *r, const struct wait_info *w)
+{
+	return r->asked.waits.waker_stacks && w->waker_hash;
+}
+
 static enum wait_reason reason_of(struct resolver *r, const struct event_stack *st)
 {
 	if (!r->reasons_read)
@@ -94,16 +104,27 @@ uint32_t resolver_stack_without_jit(struct resolver *r)
 	return intern_stack(r, WALK_COMPLETE).stack;
 }
 
-/* Pushes the waker and its stack. Code made at run time gets no name there: it belongs to another
+/* Pushes the stack of a waker. Code made at run time gets no name there: it may belong to another
  * process. */
-static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t now_ns)
+static void push_waker_stack(struct resolver *r, const struct wait_info *w,
+			     const struct event_stack *st, uint64_t now_ns)
 {
 	struct process *p = process_find(&r->processes, w->waker_tgid);
 	struct process nobody = { .is_kernel_thread = true };
-	struct buf name = { 0 };
+	size_t from = r->stack.n;
 	bool has_jit = false;
 
-	if (!w->waker_comm[0])
+	resolver_push_stack(r, p ? p : &nobody, st, now_ns, &has_jit);
+	if (has_jit)
+		resolver_forget_jit(r, from);
+}
+
+/* Pushes the waker and its stack, if they are wanted. They may be known because of a lock. */
+static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t now_ns)
+{
+	struct buf name = { 0 };
+
+	if (!shows_waker(r, w))
 		return;
 	buf_addf(&name, "[woken by: %.*s", EVENT_COMM_LEN, w->waker_comm);
 	if (w->waker_tid)
@@ -111,12 +132,8 @@ static void push_waker(struct resolver *r, const struct wait_info *w, uint64_t n
 	buf_addc(&name, ']');
 	resolver_push_marker(r, buf_cstr(&name));
 	buf_done(&name);
-	if (!w->waker_hash)
-		return;
-	size_t from = r->stack.n;
-	resolver_push_stack(r, p ? p : &nobody, stack_contents(r, w->waker_hash), now_ns, &has_jit);
-	if (has_jit)
-		resolver_forget_jit(r, from);
+	if (shows_waker_stack(r, w))
+		push_waker_stack(r, w, stack_contents(r, w->waker_hash), now_ns);
 }
 
 /* Words of a copied stack with frames of Python, as in the kernel (bpf/maps.h). */
@@ -125,7 +142,7 @@ enum { RAW_MAX_FRAMES = 3400 };
 /* --- whole stacks ----------------------------------------------------------------------------- */
 
 /* Distinguishes stacks with the same addresses. */
-static uint64_t ref_hash(const struct stack_ref *ref)
+static uint64_t ref_hash(const struct resolver *r, const struct stack_ref *ref)
 {
 	uint64_t hash = ref->sample->stack_hash;
 	const struct wait_info *w = ref->wait;
@@ -135,7 +152,9 @@ static uint64_t ref_hash(const struct stack_ref *ref)
 	if (!w)
 		return ref->is_launch ? hash_mix(hash, 1) : hash;
 	hash = hash_mix(hash, hash_mix(w->kernel_hash, ref->part));
-	if (ref->part != ACCOUNT_SCHED_WAIT && w->waker_comm[0])
+	if (ref->is_lock)
+		return hash_mix(hash, hash_mix(w->lock.address, w->lock.how));
+	if (ref->part != ACCOUNT_SCHED_WAIT && shows_waker(r, w))
 		hash = hash_mix(hash,
 				hash_mix(w->waker_tgid, hash_bytes(w->waker_comm, EVENT_COMM_LEN)));
 	return hash;
@@ -280,10 +299,71 @@ static void drop_inside(struct resolver *r, const struct event_stack *st, uint32
 		r->stack.n -= n < r->stack.n ? n : r->stack.n - 1;
 }
 
+/* --- locks ------------------------------------------------------------------------------------ */
+
+/* To be freed. */
+static struct event_stack *without_kernel_part(const struct event_stack *st)
+{
+	return joined(&empty_stack, st);
+}
+
+/* Pushes the thread that held the lock, as it unlocked it, and the lock as the leaf. */
+static void push_lock(struct resolver *r, const struct process *p, const struct wait_info *w,
+		      uint64_t now_ns)
+{
+	bool unlocked = w->lock.how & LOCK_UNLOCKED;
+	struct buf name = { 0 };
+
+	if (unlocked)
+		buf_addf(&name, STATE_HELD_BY "%.*s]", EVENT_COMM_LEN, w->waker_comm);
+	else
+		buf_adds(&name, w->lock.how & LOCK_PENDING ? STATE_STILL_HELD_MARKER
+							   : STATE_NO_HOLDER_MARKER);
+	resolver_push_marker(r, buf_cstr(&name));
+	if (unlocked) {
+		struct event_stack *holder = without_kernel_part(stack_contents(r, w->waker_hash));
+
+		push_waker_stack(r, w, holder, now_ns);
+		free(holder);
+	}
+	buf_clear(&name);
+	lock_name(&name, &r->objects, p, w);
+	resolver_push_marker(r, buf_cstr(&name));
+	buf_done(&name);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* Returns whether the next sample with this hash has the same stack. */
+static bool can_keep(const struct resolver *r, const struct stack_ref *ref,
+		     const struct event_stack *st)
+{
+	if (ref->raw || st == &lost_stack)
+		return false;
+	return !ref->wait || !(ref->is_lock ? ref->wait->lock.how & LOCK_UNLOCKED
+					    : shows_waker_stack(r, ref->wait));
+}
+
+/* Pushes the markers at the leaf of a wait. */
+static void push_end(struct resolver *r, const struct process *p, const struct stack_ref *ref,
+		     const struct event_stack *st)
+{
+	uint64_t now_ns = ref->sample->time_ns;
+
+	if (ref->is_lock) {
+		push_lock(r, p, ref->wait, now_ns);
+		return;
+	}
+	if (ref->part != ACCOUNT_NONE)
+		push_state(r, st, ref->part);
+	if (ref->wait && ref->part != ACCOUNT_SCHED_WAIT)
+		push_waker(r, ref->wait, now_ns);
+}
+
 bool resolver_stack(struct resolver *r, struct process *p, const struct stack_ref *ref,
 		    struct resolved_stack *out)
 {
-	uint64_t hash = ref_hash(ref), now_ns = ref->sample->time_ns;
+	uint64_t hash = ref_hash(r, ref), now_ns = ref->sample->time_ns;
 	const struct resolved_stack *known = ref->raw ? NULL : known_stack(r, p, hash);
 	struct event_stack *owned;
 	bool has_jit = false;
@@ -297,22 +377,21 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 	if (!ref->raw)
 		resolver_check_leaf(r, p, st, now_ns);
 	vec_clear(&r->stack);
-	out->end = resolver_push_stack(r, p, st, now_ns, &has_jit);
+	struct event_stack *user = ref->is_lock ? without_kernel_part(st) : NULL;
+	out->end = resolver_push_stack(r, p, user ? user : st, now_ns, &has_jit);
+	free(user);
 	if (ref->is_launch)
 		drop_teller(r);
 	if (is_folded(ref))
 		drop_inside(r, st, inside);
-	if (ref->part != ACCOUNT_NONE)
-		push_state(r, st, ref->part);
-	if (ref->wait && ref->part != ACCOUNT_SCHED_WAIT)
-		push_waker(r, ref->wait, now_ns);
-	bool can_keep = !ref->raw && st != &lost_stack && !(ref->wait && ref->wait->waker_hash);
+	push_end(r, p, ref, st);
+	bool keeps = can_keep(r, ref, st);
 	uint64_t image = st->flags & STACK_PORTABLE ? 0 : image_id(p);
 	free(owned);
 	if (has_jit)
 		return false;
 	*out = intern_stack(r, out->end);
-	if (can_keep)
+	if (keeps)
 		stack_cache_keep(&r->stacks, image, hash, out);
 	return true;
 }

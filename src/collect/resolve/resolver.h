@@ -17,6 +17,7 @@
 #include "collect/resolve/gpu_origins.h"
 #include "collect/resolve/labels.h"
 #include "collect/resolve/lives.h"
+#include "collect/resolve/locks.h"
 #include "collect/resolve/resolve_links.h"
 #include "collect/resolve/resolve_opts.h"
 #include "collect/resolve/series_cache.h"
@@ -42,6 +43,7 @@ struct resolver {
 	bool epoch_over; /* contents of the stack cache were dropped */
 	struct wait_reasons reasons;
 	bool reasons_read;
+	struct locks locks;
 	struct accounts accounts;
 	struct resolve_types types;
 	struct series_cache series;
@@ -86,6 +88,8 @@ struct stack_ref {
 	enum account_part part;
 	/* leave out frames inside a call that waits for a GPU */
 	bool folds_call;
+	/* of a lock: without frames of the kernel, with its holder and the lock at the leaf */
+	bool is_lock;
 	/* a launch reported by a library in the program: leave out the reporting frames at the
 	 * leaf */
 	bool is_launch;

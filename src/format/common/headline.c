@@ -92,7 +92,8 @@ static const char *rows_word(const struct profile *p, const struct tree *t)
 		return "samples";
 	if (strcmp(t->type_name, "wall") == 0)
 		return "samples and waits";
-	if (strcmp(t->type_name, "off-cpu") == 0 || strcmp(t->type_name, "sched-wait") == 0)
+	if (strcmp(t->type_name, "off-cpu") == 0 || strcmp(t->type_name, "sched-wait") == 0 ||
+	    strcmp(t->type_name, "lock") == 0)
 		return t->n_samples == 1 ? "wait" : "waits";
 	return "samples";
 }

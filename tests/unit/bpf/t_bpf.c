@@ -48,10 +48,11 @@ static const struct way {
 	{ "sched_exit_tp", FEATURE_SCHED_EXIT, 0 },
 	{ "sys_exit", FEATURE_TASK_STORAGE | FEATURE_TASK_REGS, FEATURE_SCHED_EXIT },
 	{ "hash tables", FEATURE_TASK_REGS, FEATURE_SCHED_EXIT | FEATURE_TASK_STORAGE },
-	{ "as 5.14", FEATURE_TASK_STORAGE, FEATURE_SCHED_EXIT | FEATURE_TASK_REGS },
+	{ "as 5.14", FEATURE_TASK_STORAGE,
+	  FEATURE_SCHED_EXIT | FEATURE_TASK_REGS | FEATURE_TASK_BY_ID },
 	{ "as 5.10", 0,
 	  FEATURE_SCHED_EXIT | FEATURE_TASK_STORAGE | FEATURE_TASK_REGS | FEATURE_CURRENT_TASK |
-		  FEATURE_GROWING_TABLES },
+		  FEATURE_GROWING_TABLES | FEATURE_TASK_BY_ID },
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -108,6 +109,7 @@ static void choose(struct bpf_object *obj, uint32_t has)
 	set_knob(obj, "use_task_storage", (has & FEATURE_TASK_STORAGE) != 0);
 	set_knob(obj, "has_task_pt_regs", (has & FEATURE_TASK_REGS) != 0);
 	set_knob(obj, "has_current_task_btf", (has & FEATURE_CURRENT_TASK) != 0);
+	set_knob(obj, "has_task_from_vpid", (has & FEATURE_TASK_BY_ID) != 0);
 	choose_programs(obj, has);
 	choose_maps(obj, has);
 }
@@ -157,6 +159,7 @@ static void check_object(const char *path, const char *clang, __u32 filter, cons
 	set_knob(obj, "want_waits", WAIT_OFF_CPU | WAIT_SCHED | WAIT_STOPPED_PART);
 	set_knob(obj, "want_waker_stacks", 1);
 	set_knob(obj, "want_wakers", 1);
+	set_knob(obj, "want_locks", 1);
 	set_knob(obj, "at_sys_exit", !(kernel.has & FEATURE_SCHED_EXIT));
 	set_knob(obj, "has_windows", 1);
 	set_knob(obj, "has_gpu", 1);

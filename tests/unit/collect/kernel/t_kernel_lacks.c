@@ -239,15 +239,15 @@ START_TEST(names_that_changed)
 	if (access(KERNEL_BTF, R_OK))
 		T_SKIP("no " KERNEL_BTF);
 	rename_in_kernel("btf_trace_sched_switch", "sched_switch", waits,
-			 "this kernel has no tracepoint sched_switch: no off-cpu, sched-wait and "
-			 "wall");
+			 "this kernel has no tracepoint sched_switch: no off-cpu, sched-wait, wall "
+			 "and lock");
 	rename_in_kernel("btf_trace_sched_waking", "sched_waking", KERNEL_GROUP(GROUP_WAKERS),
-			 "this kernel has no tracepoint sched_waking: no wakers");
+			 "this kernel has no tracepoint sched_waking: no wakers and locks");
 	rename_in_kernel("btf_trace_sched_process_exec", "sched_process_exec", KERNEL_ALL,
 			 "this kernel has no tracepoint sched_process_exec: no recording");
 	rename_in_kernel("run_delay", "task_struct.sched_info.run_delay", waits,
 			 "this kernel has no task_struct.sched_info.run_delay: no off-cpu, "
-			 "sched-wait and wall");
+			 "sched-wait, wall and lock");
 	rename_in_kernel("map_count", "mm_struct.map_count", KERNEL_ALL,
 			 "this kernel has no mm_struct.map_count: no recording");
 	rename_in_kernel("BPF_FUNC_get_attach_cookie", "bpf_get_attach_cookie",

@@ -156,6 +156,15 @@ static void use_calls(const struct core_object *o, struct used *used)
 	}
 }
 
+static void use_imports(const struct core_object *o, struct used *used)
+{
+	for (size_t i = 0; i < o->n_imports; i++) {
+		const struct core_import *import = &o->imports[i];
+
+		used_row(used, import->name, import->in->name)->users |= import->in->users;
+	}
+}
+
 /* Tracepoints and iterators, from the names of sections: tp_btf/sched_switch, raw_tp/sched_process_fork, iter.s/task. */
 static void use_sections(const struct core_object *o, struct used *used)
 {
@@ -225,6 +234,7 @@ START_TEST(table_is_what_programs_use)
 
 			use_fields(o, used);
 			use_calls(o, used);
+			use_imports(o, used);
 			use_sections(o, used);
 			use_maps(i, used);
 			object_close(o);
