@@ -267,9 +267,9 @@ static void look_at_process(struct label_table *t, struct process *p, uint64_t c
 			    bool again, uint64_t now_ns)
 {
 	struct label_values values = t->sets.v[p->labels];
+	uint64_t begin_ns = proc_reader_clock_ns(t->reader);
 	struct cgroup_place space;
 	const struct cgroup_place *place = place_of(t, p, cgroup_id, &space);
-	uint64_t begin_ns = proc_reader_clock_ns(t->reader);
 
 	if (place)
 		look_at_place(t, place, has_budget(t, again, now_ns), now_ns, &values);

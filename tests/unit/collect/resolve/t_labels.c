@@ -102,6 +102,24 @@ START_TEST(budget)
 }
 END_TEST
 
+/* The CPU time of lookups that read only a cgroup. */
+START_TEST(reading_cgroups_counts)
+{
+	uint64_t begin_ns, all_ns;
+
+	label_table_init(&table, "/");
+	begin_ns = clock_thread_ns();
+	for (int i = 0; i < 200; i++) {
+		struct process p = process_of(getpid());
+		p.is_kernel_thread = true;
+		looked_up(&p, 0, S);
+	}
+	all_ns = clock_thread_ns() - begin_ns;
+	ck_assert_uint_gt(table.spent_ns[0], all_ns / 2);
+	label_table_done(&table);
+}
+END_TEST
+
 /* fork, then exec of a program that is gone before it is looked at. */
 START_TEST(inherited)
 {
@@ -294,5 +312,5 @@ START_TEST(uids)
 }
 END_TEST
 
-UNIT_MAIN("labels", own, never_sampled, looking_again, budget, inherited, user_of_the_sample,
-	  in_a_unit, in_a_container, uids)
+UNIT_MAIN("labels", own, never_sampled, looking_again, budget, reading_cgroups_counts, inherited,
+	  user_of_the_sample, in_a_unit, in_a_container, uids)
