@@ -40,10 +40,16 @@ static bool mapping_has_build_id(const struct mapping *m)
 	return m->build_id_text || build_id_is_valid(m->build_id, m->build_id_len);
 }
 
+static bool mapping_is_nameless(const struct mapping *m)
+{
+	return m->flags & MAPPING_IS_NAMELESS;
+}
+
 static uint64_t mapping_hash(const struct mapping *m)
 {
 	if (mapping_has_build_id(m))
-		return hash_mix(hash_bytes(m->build_id, m->build_id_len), m->build_id_text);
+		return hash_mix(hash_bytes(m->build_id, m->build_id_len),
+				mapping_is_nameless(m) ? m->name : m->build_id_text);
 	return hash_mix(hash_mix(m->name, m->identity), hash_mix(m->start, m->offset));
 }
 
@@ -57,7 +63,9 @@ static bool mapping_same(const void *ctx, uint32_t id)
 	const struct mapping_key *key = ctx;
 	const struct mapping *a = &key->t->mappings.v[id], *b = key->m;
 	if (a->build_id_len != b->build_id_len || a->build_id_text != b->build_id_text ||
-	    memcmp(a->build_id, b->build_id, a->build_id_len) != 0)
+	    memcmp(a->build_id, b->build_id, a->build_id_len) != 0 ||
+	    mapping_is_nameless(a) != mapping_is_nameless(b) ||
+	    (mapping_is_nameless(a) && a->name != b->name))
 		return false;
 	if (mapping_has_build_id(a))
 		return !a->identity || !b->identity || a->identity == b->identity;
@@ -74,6 +82,16 @@ uint32_t mapping_intern(struct frame_table *t, const struct mapping *m)
 	if (id == fresh)
 		vec_push(&t->mappings, *m);
 	return id;
+}
+
+void mapping_index_again(struct frame_table *t)
+{
+	map_clear(&t->mapping_index);
+	for (uint32_t i = 0; i < t->mappings.n; i++) {
+		const struct mapping *m = &t->mappings.v[i];
+		struct mapping_key key = { t, m };
+		map_intern(&t->mapping_index, mapping_hash(m), i, mapping_same, &key);
+	}
 }
 
 /* Retains only the fields that identify the frame: function and file share their bytes with offset,

@@ -74,6 +74,7 @@ enum {
 	MAPPING_HAS_INLINES = 8,
 	MAPPING_AS_GIVEN = 16,     /* range and flags come from the source: a writer retains them */
 	MAPPING_ID_IS_SHARED = 32, /* other files have its build id (merge_files.h) */
+	MAPPING_IS_NAMELESS = 64,  /* may be any file with its build id (merge_files.h) */
 };
 
 struct mapping {
@@ -114,9 +115,11 @@ struct frame_table { /* zeroed = empty */
 void frame_table_done(struct frame_table *t);
 
 /* Return the id of an equal mapping or frame, added when new. Mappings are equal by build id, else
- * by (name, identity, start, offset), as those whose build id is not valid; of equal ones the
- * first is retained unchanged. */
+ * by (name, identity, start, offset), as those whose build id is not valid; those with
+ * MAPPING_IS_NAMELESS by build id and name. Of equal ones the first is retained unchanged. */
 uint32_t mapping_intern(struct frame_table *t, const struct mapping *m);
+/* Call it after changes of mappings. */
+void mapping_index_again(struct frame_table *t);
 uint32_t frame_intern(struct frame_table *t, const struct frame *f);
 /* Sets *id to the id of an equal frame. Returns false if it is missing. */
 bool frame_find(const struct frame_table *t, const struct frame *f, uint32_t *id);

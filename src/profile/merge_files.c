@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/names.h"
 #include "profile/profile.h"
@@ -67,18 +68,24 @@ static bool is_taken(const struct merge_files *f, uint32_t mapping)
 	return false;
 }
 
-/* Makes the number-th file that has the build id of this one. */
-static uint32_t other_file(const struct merge_files *f, uint32_t of, uint32_t number)
+/* Returns the number-th file that has the build id of this one. */
+static struct mapping other_mapping(const struct profile *p, struct mapping m, uint32_t number)
 {
-	struct mapping m = f->src->frames.mappings.v[of];
-	const char *text = profile_str(f->src, m.build_id_text);
+	const char *text = profile_str(p, m.build_id_text);
 	uint64_t id =
 		hash_mix(hash_bytes(m.build_id, m.build_id_len), hash_bytes(text, strlen(text)));
-	m.name = f->string[m.name];
 	m.identity = hash_mix(id, hash_mix(m.identity, number));
 	m.build_id_text = 0;
 	m.build_id_len = 0;
 	memset(m.build_id, 0, sizeof m.build_id);
+	return m;
+}
+
+/* Makes it in dst. */
+static uint32_t other_file(const struct merge_files *f, uint32_t of, uint32_t number)
+{
+	struct mapping m = other_mapping(f->src, f->src->frames.mappings.v[of], number);
+	m.name = f->string[m.name];
 	return mapping_intern(&f->dst->frames, &m);
 }
 
@@ -176,4 +183,95 @@ uint32_t merge_files_mapping(const struct merge_files *f, uint32_t frame)
 	if (f->file && f->file[of].partly && compare_frame(f, frame, f->mapping[of]) == DIFFERENT)
 		return f->file[of].other;
 	return merge_files_whole(f, of);
+}
+
+/* --- files without names ---------------------------------------------------------------------- */
+
+static bool same_build_id(const struct mapping *a, const struct mapping *b)
+{
+	return a->build_id_len == b->build_id_len && a->build_id_text == b->build_id_text &&
+	       memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
+}
+
+void profile_part_nameless(struct profile *p)
+{
+	struct frame_table *t = &p->frames;
+	bool *is_named = xcalloc(t->mappings.n + 1, sizeof *is_named);
+	const struct line *lines;
+	bool has_changed = false;
+	for (uint32_t i = 0; i < t->frames.n; i++) {
+		const struct frame *f = &t->frames.v[i];
+		if (f->mapping != MAPPING_NONE && !is_named[f->mapping])
+			is_named[f->mapping] =
+				f->kind == FRAME_KERNEL || names_get(&p->names, i, &lines);
+	}
+	for (uint32_t i = 0; i < t->mappings.n; i++) {
+		struct mapping *m = &t->mappings.v[i];
+		if (is_named[i] ||
+		    (!m->build_id_text && !build_id_is_valid(m->build_id, m->build_id_len)))
+			continue;
+		m->flags |= MAPPING_IS_NAMELESS;
+		has_changed = true;
+	}
+	if (has_changed)
+		mapping_index_again(t);
+	free(is_named);
+}
+
+/* Returns the named file with the same build id; NULL: none. */
+static const struct mapping *named_file(const struct frame_table *t, const struct mapping *m)
+{
+	for (uint32_t i = 0; i < t->mappings.n; i++) {
+		const struct mapping *named = &t->mappings.v[i];
+		if (!(named->flags & MAPPING_IS_NAMELESS) && same_build_id(named, m))
+			return named;
+	}
+	return NULL;
+}
+
+static bool has_mapping(const struct frame_table *t, const struct mapping *m)
+{
+	for (uint32_t i = 0; i < t->mappings.n; i++) {
+		const struct mapping *known = &t->mappings.v[i];
+		if (!known->build_id_len && !known->build_id_text && known->name == m->name &&
+		    known->identity == m->identity)
+			return true;
+	}
+	return false;
+}
+
+/* Decides which file it is: as in merge_files_find. */
+static struct mapping settled(struct profile *p, struct mapping m)
+{
+	const struct mapping *named = named_file(&p->frames, &m);
+	m.flags &= ~MAPPING_IS_NAMELESS;
+	if (!named || !(named->flags & MAPPING_ID_IS_SHARED) || named->name == m.name)
+		return m;
+	m = other_mapping(p, m, 1);
+	p->meta.loss[LOSS_BUILD_ID_SHARED] += !has_mapping(&p->frames, &m);
+	return m;
+}
+
+struct profile *profile_join_nameless(struct profile *p)
+{
+	VEC(struct mapping) all = { 0 };
+	bool has_nameless = false;
+	for (uint32_t i = 0; i < p->frames.mappings.n; i++) {
+		const struct mapping *m = &p->frames.mappings.v[i];
+		bool is_nameless = m->flags & MAPPING_IS_NAMELESS;
+		has_nameless |= is_nameless;
+		vec_push(&all, is_nameless ? settled(p, *m) : *m);
+	}
+	struct profile *out = has_nameless ? profile_new() : p;
+	if (has_nameless) {
+		memcpy(p->frames.mappings.v, all.v, all.n * sizeof *all.v);
+		profile_merge(out, p);
+		/* Ids of strings and types are the same in both. */
+		struct profile_meta meta = out->meta;
+		out->meta = p->meta;
+		p->meta = meta;
+		profile_free(p);
+	}
+	vec_done(&all);
+	return out;
 }

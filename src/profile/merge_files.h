@@ -7,7 +7,8 @@
  * these frames are of another file.
  *
  * A file without names that can be compared is that of dst, unless several files of dst have its
- * build id: then it is the one at its path, else another one. */
+ * build id: then it is the one at its path, else another one. A file without any name can wait for
+ * all files that may have its build id (profile_part_nameless). */
 #ifndef CRESSET_PROFILE_MERGE_FILES_H
 #define CRESSET_PROFILE_MERGE_FILES_H
 

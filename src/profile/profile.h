@@ -125,6 +125,13 @@ void profile_merge(struct profile *dst, const struct profile *src);
  * that only one side has a name for gets it in both. */
 void profile_merge_file(struct profile *dst, const struct profile *src);
 
+/* A file without any name may be a copy of each file with its build id, so which one it is can be
+ * decided only when all files are merged. Call the first for each profile before they are merged by
+ * profile_merge_file, and the second at the end: it returns p, or frees it and returns another one
+ * in its place. */
+void profile_part_nameless(struct profile *p);
+struct profile *profile_join_nameless(struct profile *p);
+
 /* Picks the type to show: by sample type ("samples", "alloc_space"), else by name ("cpu"); with
  * want = NULL the default type, else the first. Returns UINT32_MAX if none exists. */
 uint32_t profile_pick_type(const struct profile *p, const char *want);

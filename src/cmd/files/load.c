@@ -262,6 +262,8 @@ int load_profiles(const struct cmd_line *line, const struct load_opts *opts, str
 			return status;
 		}
 		are_apart &= !profile_has_counts_and_times(one);
+		if (line->args.n > 1)
+			profile_part_nameless(one);
 		if (!all) {
 			all = one;
 			continue;
@@ -270,6 +272,7 @@ int load_profiles(const struct cmd_line *line, const struct load_opts *opts, str
 		profile_free(one);
 	}
 	if (all && line->args.n > 1) {
+		all = profile_join_nameless(all);
 		profile_unify_names(all, are_apart);
 		if (count_too_large(all))
 			say_loss("all files", all, LOSS_INPUT_TOO_LARGE);

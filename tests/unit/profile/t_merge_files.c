@@ -121,6 +121,58 @@ START_TEST(a_stripped_copy_of_one_of_two_has_no_names)
 }
 END_TEST
 
+static struct profile *all_of(struct profile **files, size_t n)
+{
+	struct profile *p = files[0];
+	for (size_t i = 0; i < n; i++)
+		profile_part_nameless(files[i]);
+	for (size_t i = 1; i < n; i++)
+		join(p, files[i]);
+	return profile_join_nameless(p);
+}
+
+/* The order of the files does not matter. */
+START_TEST(a_stripped_copy_before_the_others_has_no_names)
+{
+	static const struct {
+		const char *path, *want;
+		int losses;
+	} rows[] = {
+		{ "three", "three:three+0x1 one*:read two:write ", 2 },
+		{ "one", "one*:read two:write ", 1 },
+		{ "two", "two:write one*:read ", 1 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct profile *p =
+			all_of((struct profile *[]){ FILE_OF(rows[i].path, 1, NULL, { 1, NULL }),
+						     FILE_OF("one", 1, NULL, { 1, "read" }),
+						     FILE_OF("two", 1, NULL, { 1, "write" }) },
+			       3);
+		ck_assert_str_eq(said(p), rows[i].want);
+		ck_assert_uint_eq(p->meta.loss[LOSS_BUILD_ID_SHARED], rows[i].losses);
+		profile_free(p);
+	}
+}
+END_TEST
+
+START_TEST(stripped_copies_of_one_file_have_its_names)
+{
+	struct profile *p =
+		all_of((struct profile *[]){ FILE_OF("three", 1, NULL, { 1, NULL }, { 2, NULL }),
+					     FILE_OF("four", 1, NULL, { 1, NULL }),
+					     FILE_OF("one", 1, NULL, { 1, "read" }) },
+		       3);
+	ck_assert_str_eq(said(p), "one*:read one*:one+0x2 ");
+	profile_free(p);
+	p = all_of((struct profile *[]){ FILE_OF("three", 1, NULL, { 1, NULL }),
+					 FILE_OF("four", 1, NULL, { 1, NULL }) },
+		   2);
+	ck_assert_str_eq(said(p), "four*:four+0x1 ");
+	ck_assert_uint_eq(p->meta.loss[LOSS_BUILD_ID_SHARED], 0);
+	profile_free(p);
+}
+END_TEST
+
 /* Exported names can be aliases of those in the full table. */
 START_TEST(only_aliases_of_a_stripped_library_stay_apart)
 {
@@ -158,5 +210,7 @@ END_TEST
 
 UNIT_MAIN("merge_files", names_of_two_files_with_one_build_id_stay, each_file_is_found_again,
 	  merged_files_are_merged_again, a_stripped_copy_has_the_names_of_the_other,
-	  a_stripped_copy_of_one_of_two_has_no_names, only_aliases_of_a_stripped_library_stay_apart,
+	  a_stripped_copy_of_one_of_two_has_no_names,
+	  a_stripped_copy_before_the_others_has_no_names,
+	  stripped_copies_of_one_file_have_its_names, only_aliases_of_a_stripped_library_stay_apart,
 	  only_aliases_of_a_library_stay_apart, two_files_at_one_path_stay_apart)
