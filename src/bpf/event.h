@@ -19,7 +19,8 @@ enum {
 	EVENT_RAW = 3,
 	EVENT_WAIT = 4,
 	EVENT_THREAD = 5,
-	EVENT_GPU = 6, /* bpf/gpu_event.h */
+	EVENT_GPU = 6,   /* bpf/gpu_event.h */
+	EVENT_FAULT = 7, /* bpf/fault_event.h */
 };
 
 enum {
@@ -102,7 +103,7 @@ enum wait_part {
 	WAIT_OFF_CPU = 1,
 	WAIT_SCHED = 2,
 	WAIT_STOPPED_PART = 4,
-	/* 8 is PART_GPU (bpf/gpu_event.h). */
+	/* 8 is PART_GPU (bpf/gpu_event.h), 32 PART_FAULT (bpf/fault_event.h). */
 	WAIT_THINNED =
 		16, /* stands for more: switches are recorded in windows (bpf/thread_time.h) */
 };
@@ -224,6 +225,7 @@ enum counter {
 	COUNT_PYTHON_UNREAD,  /* stacks with unreadable Python frames */
 	COUNT_TRACES_UNREAD,  /* samples whose thread has an unreadable span (bpf/trace.h) */
 	COUNT_CYCLES_GONE_NS, /* busy time of CPUs without a tick of cycles */
+	COUNT_FAULTS_LOST,    /* page faults refused by the ring */
 	COUNT_RUN_NS,         /* time in these programs, except at switches (off_cpu.h) */
 	COUNTERS
 };

@@ -140,6 +140,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct sched_entity se;
 	struct thread_struct thread;
+	unsigned int pagefault_disabled;
 	unsigned long nvcsw; /* voluntary context switches */
 };
 

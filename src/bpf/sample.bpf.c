@@ -8,6 +8,7 @@
 #include "bpf/cpython_walk.h"
 #include "bpf/cycle_clock.h"
 #include "bpf/off_cpu.h"
+#include "bpf/page_fault.h"
 #include "bpf/programs.h"
 #include "bpf/stack.h"
 #include "bpf/targets.h"

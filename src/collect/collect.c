@@ -387,7 +387,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		enum loss reason;
 		uint64_t n;
 	} losses[] = {
-		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] },
+		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] + n[COUNT_FAULTS_LOST] },
 		{ LOSS_RING_BUSY, n[COUNT_RING_BUSY] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
 		{ LOSS_UNCOUNTED, stats->uncounted_ns / period_ns },
@@ -574,7 +574,8 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 	*out = (struct collect_stats){
 		.samples = c->samples,
 		.lost = s.counters[COUNT_RING_FULL] + s.counters[COUNT_RING_BUSY] +
-			s.counters[COUNT_WAITS_LOST] + s.counters[COUNT_WAITS_UNSEEN] + s.busy,
+			s.counters[COUNT_WAITS_LOST] + s.counters[COUNT_WAITS_UNSEEN] +
+			s.counters[COUNT_FAULTS_LOST] + s.busy,
 		.truncated = r.truncated,
 		.unsymbolized = r.unsymbolized,
 		.below_main = r.below_main,

@@ -48,7 +48,7 @@ static void on_raw(void *ctx, const struct event_raw *raw)
 	struct collector *c = ctx;
 
 	note_sample(c, raw->ev.sample.time_ns);
-	c->waits += raw->ev.wait.parts != 0 && raw->ev.wait.parts != PART_GPU;
+	c->waits += raw->ev.wait.parts && !(raw->ev.wait.parts & (PART_GPU | PART_FAULT));
 	order_add_raw(&c->order, raw);
 }
 
@@ -76,6 +76,14 @@ static void on_gpu(void *ctx, const struct event_gpu *g)
 	order_add_gpu(&c->order, g);
 }
 
+static void on_fault(void *ctx, const struct event_fault *f)
+{
+	struct collector *c = ctx;
+
+	note_sample(c, f->sample.time_ns);
+	order_add_fault(&c->order, f);
+}
+
 static void on_stack(void *ctx, const struct event_stack *st)
 {
 	struct collector *c = ctx;
@@ -98,8 +106,8 @@ static void on_side(void *ctx, const struct side_record *r)
 	order_add_side(&c->order, &seen);
 }
 
-static const struct sampler_reader reader = { on_sample, on_stack,  on_raw,
-					      on_wait,   on_thread, on_gpu };
+static const struct sampler_reader reader = { on_sample, on_stack, on_raw,  on_wait,
+					      on_thread, on_gpu,   on_fault };
 
 /* What the samples miss is looked for once the records before them are read. */
 static void tell_samples(struct collector *c)
@@ -109,7 +117,7 @@ static void tell_samples(struct collector *c)
 
 		if (s->raw)
 			resolve_missed(c->resolver, s->raw);
-		else if (s->ev.sample.kind == EVENT_WAIT)
+		else if (s->ev.sample.kind == EVENT_WAIT || s->ev.sample.kind == EVENT_FAULT)
 			resolve_waited(c->resolver, s->ev.sample.tgid);
 	}
 }

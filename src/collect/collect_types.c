@@ -41,6 +41,16 @@ static uint32_t count_type(struct sink *sink, const char *name, const char *unit
 	return sink->ops->type(sink, &t);
 }
 
+/* Bytes of pages; a sample stands for a period of them. */
+static uint32_t page_type(struct sink *sink, const char *name)
+{
+	struct type t = time_type(sink, name);
+
+	t.unit = t.period_unit = sink_string(sink, "bytes");
+	t.period_type = t.name;
+	return sink->ops->type(sink, &t);
+}
+
 /* Samples of a multiprocessor; their period is in cycles. */
 static uint32_t stall_type(struct sink *sink, const char *name)
 {
@@ -105,6 +115,8 @@ struct resolve_types collect_types(const struct sampler_opts *opts, struct sink 
 		.lock_waits = events & COLLECT_LOCK
 				      ? count_type(sink, "lock-waits", "count", AGG_SUM)
 				      : TYPE_NONE,
+		.page_fault =
+			events & COLLECT_PAGE_FAULT ? page_type(sink, "page-fault") : TYPE_NONE,
 		.gpu = gpu_types_of(events, sink),
 		.period_ns = 1000000000ll / (int64_t)opts->freq_hz,
 	};

@@ -17,7 +17,7 @@ struct probe_recording {
 	struct collect_missing missing[COLLECT_GROUPS];
 	size_t n_missing;
 };
-/* Records what cresset up records: cpu and off-cpu. kernel: after kernel_finalize
+/* Records cpu, off-cpu and page-fault. kernel: after kernel_finalize
  * (cmd/files/kernel.h). */
 void probe_recording_run(const struct kernel_opts *kernel, struct probe_recording *t);
 /* Returns NULL if the group is not missing. */

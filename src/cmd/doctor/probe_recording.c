@@ -24,7 +24,8 @@ void probe_recording_run(const struct kernel_opts *kernel, struct probe_recordin
 {
 	struct profile *p = profile_new();
 	struct collect_opts opts = { .sampler = { .kernel = *kernel,
-						  .events = COLLECT_CPU | COLLECT_OFF_CPU,
+						  .events = COLLECT_CPU | COLLECT_OFF_CPU |
+							    COLLECT_PAGE_FAULT,
 						  .waits.min_block_ns = WAIT_MIN_BLOCK_NS } };
 	struct collector *c = NULL;
 	*t = (struct probe_recording){ 0 };

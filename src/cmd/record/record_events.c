@@ -15,7 +15,7 @@
 	ROW("off-cpu", "where threads wait, and how long", COLLECT_OFF_CPU) \
 	ROW("sched-wait", "runnable but not running", COLLECT_SCHED_WAIT) \
 	ROW("wall", "all time: running, waiting, and waiting for a GPU", COLLECT_WALL) \
-	ROW("page-fault", "stacks that grow a process", 0) \
+	ROW("page-fault", "memory that is touched first", COLLECT_PAGE_FAULT) \
 	ROW("alloc", "memory allocations", 0) \
 	ROW("inuse", "memory in use", 0) \
 	ROW("lock", "waits for locks, and who held them", COLLECT_LOCK) \
@@ -43,14 +43,15 @@ enum { WAKER_EVENTS = COLLECT_WAITS & ~COLLECT_LOCK };
 /* Returns why a kind does not work here, or NULL if it does. */
 static const char *kind_obstacle(const struct event_kind *k, const struct probe_recording *t)
 {
-	const struct collect_missing *waits = probe_recording_missing(t, GROUP_WAITS);
-	if (!waits && k->bit & COLLECT_LOCK)
-		waits = probe_recording_missing(t, GROUP_WAKERS);
+	const struct collect_missing *m = probe_recording_missing(
+		t, k->bit & COLLECT_PAGE_FAULT ? GROUP_FAULTS : GROUP_WAITS);
+	if (!m && k->bit & COLLECT_LOCK)
+		m = probe_recording_missing(t, GROUP_WAKERS);
 	if (!k->bit)
 		return "not in this version";
 	if (t->rc < 0)
 		return t->err.text;
-	return waits && k->bit & COLLECT_WAITS ? waits->why : NULL;
+	return m && k->bit & (COLLECT_WAITS | COLLECT_PAGE_FAULT) ? m->why : NULL;
 }
 
 static void list_json(struct buf *b, const struct probe_recording *t)

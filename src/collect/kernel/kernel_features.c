@@ -115,9 +115,12 @@ void kernel_features_find(const char *btf_file, uint32_t without, struct kernel_
 	kernel_types_check(btf, types);
 	out->has = find(types, without);
 	find_lacks(types, out);
-	if (access("/sys/kernel/btf/vmlinux", R_OK)) /* programs for waits attach to it */
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) { /* the programs of these attach to it */
 		snprintf(out->why_not[GROUP_WAITS], sizeof out->why_not[GROUP_WAITS],
 			 "this kernel does not publish its types (/sys/kernel/btf/vmlinux)");
+		snprintf(out->why_not[GROUP_FAULTS], sizeof out->why_not[GROUP_FAULTS], "%s",
+			 out->why_not[GROUP_WAITS]);
+	}
 	free(types);
 	btf__free(btf);
 }

@@ -12,6 +12,7 @@ enum collect_group {
 	GROUP_WAITS,
 	GROUP_WAKERS,
 	GROUP_GPU,
+	GROUP_FAULTS,
 	GROUP_PYTHONS, /* not of the kernel: interpreters that the walker does not know */
 	COLLECT_GROUPS,
 };

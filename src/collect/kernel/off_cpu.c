@@ -83,12 +83,18 @@ static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wa
 		bpf_map__set_autocreate(maps[i].map, maps[i].wanted);
 }
 
-/* Buffers to build stacks in, for each CPU: samples, waits and wakers have their own. */
-static void size_scratches(const struct off_cpu *o, struct sample_bpf *bpf, bool waker_stacks)
+/* Buffers to build stacks in, for each CPU: samples, waits (and page faults) and wakers have their
+ * own. */
+static void size_scratches(const struct off_cpu *o, struct sample_bpf *bpf,
+			   const struct sampler_opts *opts)
 {
-	bpf_map__set_max_entries(bpf->maps.scratches, !o->on ? 1 : waker_stacks ? 3 : 2);
-	bpf_map__set_max_entries(bpf->maps.python_walks, !o->on ? 1 : waker_stacks ? 3 : 2);
-	bpf_map__set_max_entries(bpf->maps.known, o->on ? 2 : 1);
+	bool others = o->on || opts->events & COLLECT_PAGE_FAULT;
+	bool wakers = o->on && (opts->waits.waker_stacks || opts->events & COLLECT_LOCK);
+	int n = !others ? 1 : wakers ? 3 : 2;
+
+	bpf_map__set_max_entries(bpf->maps.scratches, n);
+	bpf_map__set_max_entries(bpf->maps.python_walks, n);
+	bpf_map__set_max_entries(bpf->maps.known, others ? 2 : 1);
 }
 
 static uint32_t wanted_parts(uint32_t events)
@@ -190,7 +196,7 @@ int off_cpu_prepare(struct off_cpu *o, struct sample_bpf *bpf, const struct samp
 	bpf_program__set_autoload(bpf->progs.threads_report, o->on && copies);
 	bpf_program__set_autoload(bpf->progs.threads_report_before_5_18, o->on && !copies);
 	create_maps(o, bpf, waking);
-	size_scratches(o, bpf, opts->waits.waker_stacks || opts->events & COLLECT_LOCK);
+	size_scratches(o, bpf, opts);
 	if (o->on)
 		set_knobs(o, bpf, opts);
 	return 0;

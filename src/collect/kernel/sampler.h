@@ -7,6 +7,7 @@
 #define CRESSET_COLLECT_KERNEL_SAMPLER_H
 
 #include "bpf/event.h"
+#include "bpf/fault_event.h"
 #include "bpf/gpu_event.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/missing.h"
@@ -39,6 +40,7 @@ struct sampler_reader {
 	void (*wait)(void *ctx, const struct event_wait *w);
 	void (*thread)(void *ctx, const struct event_thread *t);
 	void (*gpu)(void *ctx, const struct event_gpu *g);
+	void (*fault)(void *ctx, const struct event_fault *f);
 };
 int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *ctx);
 

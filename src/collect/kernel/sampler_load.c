@@ -56,6 +56,8 @@ static struct collect_missing *give_up(struct sampler *s, enum collect_group gro
 	*m = (struct collect_missing){ .group = group };
 	if (group == GROUP_WAITS)
 		s->opts.events &= ~(uint32_t)COLLECT_WAITS;
+	if (group == GROUP_FAULTS)
+		s->opts.events &= ~(uint32_t)COLLECT_PAGE_FAULT;
 	if (group == GROUP_WAITS || group == GROUP_WAKERS) {
 		s->opts.events &= ~(uint32_t)COLLECT_LOCK;
 		s->opts.waits.wakers = s->opts.waits.waker_stacks = false;
@@ -87,7 +89,8 @@ static void size_rings(struct sampler *s)
 	struct sample_bpf__rodata *k = s->bpf->rodata;
 	const uint64_t least = sysconf(_SC_PAGESIZE);
 	bool samples = sampler_samples_cpus(s);
-	bool others = s->opts.events & COLLECT_WAITS || collect_probes_gpu(s->opts.events);
+	bool others = s->opts.events & (COLLECT_WAITS | COLLECT_PAGE_FAULT) ||
+		      collect_probes_gpu(s->opts.events);
 	uint64_t bytes = samples && others ? s->ring_bytes / 2 : s->ring_bytes;
 
 	if (bytes < least)
@@ -181,6 +184,8 @@ static void set_knobs(struct sampler *s, bool plain)
 		bpf_map__set_max_entries(s->bpf->maps.gpu_threads, 1);
 	bpf_program__set_autoload(s->bpf->progs.sample_walk, sampler_samples_cpus(s) && !plain);
 	bpf_program__set_autoload(s->bpf->progs.sample_plain, sampler_samples_cpus(s) && plain);
+	bpf_program__set_autoload(s->bpf->progs.fault_user, s->opts.events & COLLECT_PAGE_FAULT);
+	bpf_program__set_autoload(s->bpf->progs.fault_kernel, s->opts.events & COLLECT_PAGE_FAULT);
 	k->use_tables = s->use_tables;
 	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
 	if (s->opts.max_processes)
@@ -243,6 +248,7 @@ static const struct {
 	{ "irq_", GROUP_WAKERS },         { "softirq_", GROUP_WAKERS },
 	{ "local_timer_", GROUP_WAKERS }, { "call_function_single_", GROUP_WAKERS },
 	{ "off_", GROUP_WAITS },          { "threads_", GROUP_WAITS },
+	{ "fault_", GROUP_FAULTS },
 };
 
 static enum collect_group group_of(const char *program)
@@ -286,6 +292,8 @@ static bool is_left_without(const struct sampler *s, enum collect_group group)
 {
 	if (group == GROUP_WAITS)
 		return s->opts.events & ~(uint32_t)COLLECT_WAITS;
+	if (group == GROUP_FAULTS)
+		return s->opts.events & ~(uint32_t)COLLECT_PAGE_FAULT;
 	if (group == GROUP_WAKERS)
 		return s->opts.events & ~(uint32_t)COLLECT_LOCK;
 	return group != GROUP_WALKER || s->opts.unwind != UNWIND_TABLES;
@@ -334,11 +342,13 @@ static int do_without(struct sampler *s, struct refusal *r, struct err *err)
 /* Returns whether a recording would use the group. */
 static bool is_asked_for(const struct sampler *s, enum collect_group group)
 {
-	bool waits = s->opts.events & COLLECT_WAITS;
+	bool waits = s->opts.events & COLLECT_WAITS, faults = s->opts.events & COLLECT_PAGE_FAULT;
 
-	return group == GROUP_WAITS      ? waits
-	       : group == GROUP_WAKERS   ? waits && off_cpu_needs_wakers(&s->opts)
-	       : group == GROUP_WALKER   ? waits || (sampler_samples_cpus(s) && !s->opts.plain_walk)
+	return group == GROUP_WAITS    ? waits
+	       : group == GROUP_FAULTS ? faults
+	       : group == GROUP_WAKERS ? waits && off_cpu_needs_wakers(&s->opts)
+	       : group == GROUP_WALKER
+		       ? waits || faults || (sampler_samples_cpus(s) && !s->opts.plain_walk)
 	       : group == GROUP_RUNTIMES ? !s->opts.no_user
 					 : false;
 }

@@ -4,6 +4,7 @@
 #define CRESSET_COLLECT_KERNEL_SAMPLER_STATE_H
 
 #include "base/vec.h"
+#include "collect/kernel/fault_pace.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/missing.h"
 #include "collect/kernel/off_cpu.h"
@@ -14,7 +15,7 @@
 
 struct err;
 
-enum { SAMPLER_FOLLOW_PROGRAMS = 7 };
+enum { SAMPLER_FOLLOW_PROGRAMS = 7, SAMPLER_FAULT_PROGRAMS = 2 };
 
 struct sampler_reader;
 
@@ -31,6 +32,9 @@ struct sampler {
 	struct types_part types; /* of this kernel, unless opts name another file */
 	struct kernel_features kernel;
 	struct off_cpu off_cpu;
+	struct fault_pace fault_pace;
+	struct bpf_link *faults[SAMPLER_FAULT_PROGRAMS];
+	uint64_t faults_seen;
 	VEC(struct cpu_event) events;
 	struct sampler_opts opts; /* without what is missing */
 	struct collect_missing missing[COLLECT_GROUPS];

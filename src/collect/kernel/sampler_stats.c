@@ -61,7 +61,9 @@ static void sum_programs(struct sampler *s, struct sampler_stats *out)
 			continue;
 		out->run_ns += info.run_time_ns;
 		out->runs += info.run_cnt;
-		out->busy += info.recursion_misses;
+		/* It skips faults of programs that read memory, its own as well. */
+		if (p != s->bpf->progs.fault_kernel)
+			out->busy += info.recursion_misses;
 	}
 }
 

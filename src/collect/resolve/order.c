@@ -44,6 +44,11 @@ void order_add_gpu(struct order *o, const struct event_gpu *g)
 	add_sample(o, &(struct order_sample){ .ev.gpu = *g });
 }
 
+void order_add_fault(struct order *o, const struct event_fault *f)
+{
+	add_sample(o, &(struct order_sample){ .ev.fault = *f });
+}
+
 void order_add_raw(struct order *o, const struct event_raw *raw)
 {
 	struct order_sample s = { .ev.wait = raw->ev };

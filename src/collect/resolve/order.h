@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "bpf/event.h"
+#include "bpf/fault_event.h"
 #include "bpf/gpu_event.h"
 #include "collect/kernel/side_band.h"
 #include "collect/resolve/lives.h"
@@ -27,6 +28,7 @@ union order_event {
 	struct event_wait wait;
 	struct event_thread thread;
 	struct event_gpu gpu;
+	struct event_fault fault;
 };
 struct order_sample {
 	union order_event ev;
@@ -62,6 +64,7 @@ struct order_ops {
 void order_add_sample(struct order *o, const struct event_sample *s);
 void order_add_wait(struct order *o, const struct event_wait *w);
 void order_add_gpu(struct order *o, const struct event_gpu *g);
+void order_add_fault(struct order *o, const struct event_fault *f);
 void order_add_thread(struct order *o, const struct event_thread *t);
 void order_add_raw(struct order *o, const struct event_raw *raw);  /* copies it */
 void order_add_side(struct order *o, const struct side_record *r); /* copies the name */

@@ -39,6 +39,7 @@ const char *resolver_type_name(const struct resolve_types *t, uint32_t type)
 	       : type == t->wall       ? "wall"
 	       : type == t->lock       ? "lock"
 	       : type == t->lock_waits ? "lock-waits"
+	       : type == t->page_fault ? "page-fault"
 				       : gpu_type_name(&t->gpu, type);
 }
 
@@ -270,6 +271,18 @@ static void put_thread(struct resolver *r, struct process *p, const struct event
 		account_thread(&r->accounts, t, &series);
 }
 
+/* A fault that is a period of others has the pages of all of them. */
+static enum walk_end put_fault(struct resolver *r, struct process *p, const struct event_fault *ev,
+			       const struct event_raw *raw)
+{
+	const struct stack_ref ref = { .sample = &ev->sample, .raw = raw };
+	struct sample sample = resolver_sample(r, &ev->sample);
+
+	sample.value = (int64_t)FAULT_PAGE_BYTES << ev->fault.bits;
+	sample.series = resolver_series(r, p, &ev->sample, r->types.page_fault, sample.value);
+	return resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+}
+
 void resolver_event(struct resolver *r, struct process *p, const union order_event *ev,
 		    const struct event_raw *raw)
 {
@@ -277,6 +290,8 @@ void resolver_event(struct resolver *r, struct process *p, const union order_eve
 
 	if (s->kind == EVENT_THREAD)
 		put_thread(r, p, &ev->thread);
+	else if (s->kind == EVENT_FAULT || (raw && ev->fault.fault.parts == PART_FAULT))
+		r->ends[put_fault(r, p, &ev->fault, raw)]++;
 	else if (s->kind == EVENT_WAIT && ev->wait.wait.going_on)
 		r->ends[put_wait_again(r, p, &ev->wait)]++;
 	else if (s->kind == EVENT_WAIT || (raw && ev->wait.wait.parts))

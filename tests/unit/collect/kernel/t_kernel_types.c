@@ -40,6 +40,8 @@ static uint32_t sample_group(const char *section, const char *name)
 	for (size_t i = 0; i < sizeof wakers / sizeof *wakers; i++)
 		if (!strncmp(name, wakers[i], strlen(wakers[i])))
 			return KERNEL_GROUP(GROUP_WAKERS);
+	if (!strncmp(name, "fault_", 6))
+		return KERNEL_GROUP(GROUP_FAULTS);
 	if (!strncmp(name, "off_", 4) || !strncmp(name, "threads_", 8))
 		return KERNEL_GROUP(GROUP_WAITS);
 	return KERNEL_BASE;
