@@ -11,8 +11,8 @@
  *     PI             the same, and the kernel itself waits for that owner (futex(2))
  *
  * Conditions, semaphores, barriers, read-write locks and futexes of other libraries name no owner.
- * The words after theirs are compared with every field of a mutex, and the owner must be a thread
- * (bpf/lock_wait.h; before Linux 6.14, user space looks in /proc). */
+ * The words after theirs are compared with every field of a mutex, and the owner must be a thread,
+ * which user space looks for in /proc (collect/resolve/locks.h). */
 #ifndef CRESSET_BPF_FUTEX_H
 #define CRESSET_BPF_FUTEX_H
 
@@ -52,8 +52,7 @@ enum lock_how {
 	LOCK_HOW = 3,      /* the bits of these */
 	LOCK_SHARED = 4,   /* between processes */
 	LOCK_UNLOCKED = 8, /* the waker is the thread that unlocked it */
-	LOCK_FOUND = 16,   /* the owner was a thread when the wait started */
-	LOCK_PENDING = 32, /* the wait has not ended */
+	LOCK_PENDING = 16, /* the wait has not ended */
 };
 
 /* A lock that a thread waits for. */

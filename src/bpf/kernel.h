@@ -170,7 +170,6 @@ enum {
 /* Helpers that the kernel has. */
 const volatile __u32 has_current_task_btf = 1; /* since 5.11 */
 const volatile __u32 has_task_pt_regs = 1;     /* since 5.15 */
-const volatile __u32 has_task_from_vpid = 1;   /* since 6.14 */
 
 /* To be read with BPF_CORE_READ: without the helper the verifier does not know its type. */
 static __always_inline struct task_struct *current_task(void)

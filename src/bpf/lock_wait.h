@@ -18,23 +18,6 @@ static __always_inline int futex_regs(struct task_struct *task, struct scratch *
 	       (__u32)s->walk.regs[PT_ORIG_AX] == FUTEX_SYSCALL;
 }
 
-extern struct task_struct *bpf_task_from_vpid(__s32 tid) __ksym __weak;
-extern void bpf_task_release(struct task_struct *task) __ksym __weak;
-
-/* Whether the owner is a thread of the current process, or of any if the lock is shared between
- * processes. Its id is one of the current task's pid namespace. */
-static __always_inline int has_owner(const struct lock_wait *l)
-{
-	struct task_struct *owner = bpf_task_from_vpid((__s32)l->owner);
-	int is_its_own;
-
-	if (!owner)
-		return 0;
-	is_its_own = owner->tgid == bpf_get_current_pid_tgid() >> 32;
-	bpf_task_release(owner);
-	return is_its_own || l->how & LOCK_SHARED;
-}
-
 /* At the switch of the current task: its memory is still there. A word at the end of a mapping is
  * alone. A global function: verified once. */
 __weak int read_lock(__u32 index)
@@ -52,9 +35,6 @@ __weak int read_lock(__u32 index)
 	}
 	s->wait.lock = lock_of_futex(s->walk.regs[PT_DI], (__u32)s->walk.regs[PT_SI],
 				     (__u32)s->walk.regs[PT_DX], &words);
-	if (has_task_from_vpid && s->wait.lock.how)
-		s->wait.lock.how =
-			has_owner(&s->wait.lock) ? s->wait.lock.how | LOCK_FOUND : LOCK_NONE;
 	return s->wait.lock.how;
 }
 

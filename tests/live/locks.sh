@@ -90,7 +90,7 @@ check sys_exit plain lock_plain
 
 # Waits without an owner are off the CPU only.
 timeout "$most_s" "$cresset" record --no-progress -e off-cpu,lock -o "$tmp/none.cresset" -- \
-	"$progs/locks" $((waits / 10)) 2 condition semaphore rwlock barrier futex ended plain >"$tmp/none.truth" 2>"$tmp/none.err"
+	"$progs/locks" $((waits / 10)) 2 condition semaphore rwlock barrier futex ended plain stay >"$tmp/none.truth" 2>"$tmp/none.err"
 is "no locks: the recording" $? 0
 "$cresset" convert "$tmp/none.cresset" -o - --to folded --type lock-waits >"$tmp/none.counts" 2>/dev/null
 folded "$tmp/none.cresset" off-cpu >"$tmp/none.off"

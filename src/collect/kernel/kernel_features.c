@@ -58,7 +58,6 @@ static const struct {
 	{ FEATURE_BUSY_TIME,
 	  { "rq.rq_cpu_time", "task_struct.se.cfs_rq", "task_struct.sched_info.last_arrival" },
 	  NULL },
-	{ FEATURE_TASK_BY_ID, { "bpf_task_from_vpid", "bpf_task_release" }, NULL },
 	{ FEATURE_IRQ_EVENTS,
 	  { "irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit" },
 	  NULL },

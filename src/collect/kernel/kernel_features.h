@@ -25,8 +25,7 @@ enum kernel_feature {
 	FEATURE_X86_VECTORS = 1 << 10,   /* and of the ones that x86 has */
 	FEATURE_SLEEPERS_MOVE =
 		1 << 11, /* sleeping threads may still be queued, and move to another queue: 6.12 */
-	FEATURE_BUSY_TIME = 1 << 12,  /* how long a CPU's tasks have run: CONFIG_SCHEDSTATS */
-	FEATURE_TASK_BY_ID = 1 << 13, /* bpf_task_from_vpid: 6.14 */
+	FEATURE_BUSY_TIME = 1 << 12, /* how long a CPU's tasks have run: CONFIG_SCHEDSTATS */
 };
 
 struct kernel_features {

@@ -184,10 +184,6 @@ const struct kernel_type_row kernel_type_rows[] = {
 	      .without = "pending waits have kernel stacks only"),
 	OTHER(HELPER, "bpf_copy_from_user_task", WAITS, 0, .since = "5.18",
 	      .without = "pending waits have kernel stacks only"),
-	OTHER(FUNCTION, "bpf_task_from_vpid", WAITS, 0, .since = "6.14",
-	      .without = "owners of locks are looked up in /proc"),
-	OTHER(FUNCTION, "bpf_task_release", WAITS, 0, .since = "6.1",
-	      .without = "owners of locks are looked up in /proc"),
 	{ .name = NULL },
 	/* clang-format on */
 };

@@ -31,8 +31,8 @@ bool locks_has_owner(struct locks *l, uint32_t pid, const struct wait_info *w, u
 	const uint64_t key = (uint64_t)pid << 32 | is_shared | w->lock.owner;
 	const uint32_t *known;
 
-	/* The kernel has found it, as it does for PI locks, or seen it unlock. */
-	if (w->lock.how & LOCK_FOUND || (w->lock.how & LOCK_HOW) == LOCK_PI ||
+	/* The kernel has found the owner of a PI lock, and seen the one that unlocks. */
+	if ((w->lock.how & LOCK_HOW) == LOCK_PI ||
 	    (w->lock.how & LOCK_UNLOCKED && w->waker_tid == w->lock.owner))
 		return true;
 	if (l->owners.n >= LOCK_OWNERS_MAX || now_ns > l->since_ns + LOCK_OWNERS_KEPT_NS) {

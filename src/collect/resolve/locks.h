@@ -26,8 +26,7 @@ struct locks {             /* zeroed = empty */
 void locks_done(struct locks *l);
 
 /* Returns whether the owner is a thread of the process pid, or of any if the lock is shared between
- * processes. Looks in /proc if the program at the switch could not (before Linux 6.14); if the
- * process has ended by then, the words at the lock decide. */
+ * processes. Looks in /proc; if the process has ended by then, the words at the lock decide. */
 bool locks_has_owner(struct locks *l, uint32_t pid, const struct wait_info *w, uint64_t now_ns);
 
 /* Returns how many waits one counts for: weight, in whole numbers that add up. */

@@ -8,6 +8,7 @@
  *     died         a thread that ends takes a robust mutex; KIND-holder ends it
  *     ended        the same with a plain one, which KIND-holder unlocks
  *     condition, semaphore, rwlock, barrier, futex               waits that name no owner: futex with the word of a locked mutex
+ *     stay         waits 2 s: while a process lives, its threads can be looked up
  *
  * Prints a line for each kind, with limits of the time waited: from the call, or from when the waiter was seen asleep, to after or before the release.
  *
@@ -353,9 +354,12 @@ int main(int argc, char **argv)
 	sem_init(&both->again, 1, 0);
 	sem_init(&semaphore, 0, 0);
 	pthread_barrier_init(&barrier, NULL, 2);
-	for (int i = 3; i < argc; i++)
+	for (int i = 3; i < argc; i++) {
+		if (strcmp(argv[i], "stay") == 0)
+			sleep(2);
 		for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++)
 			if (strcmp(argv[i], kinds[n].name) == 0)
 				run(&kinds[n]);
+	}
 	return 0;
 }

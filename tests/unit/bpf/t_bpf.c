@@ -48,11 +48,10 @@ static const struct way {
 	{ "sched_exit_tp", FEATURE_SCHED_EXIT, 0 },
 	{ "sys_exit", FEATURE_TASK_STORAGE | FEATURE_TASK_REGS, FEATURE_SCHED_EXIT },
 	{ "hash tables", FEATURE_TASK_REGS, FEATURE_SCHED_EXIT | FEATURE_TASK_STORAGE },
-	{ "as 5.14", FEATURE_TASK_STORAGE,
-	  FEATURE_SCHED_EXIT | FEATURE_TASK_REGS | FEATURE_TASK_BY_ID },
+	{ "as 5.14", FEATURE_TASK_STORAGE, FEATURE_SCHED_EXIT | FEATURE_TASK_REGS },
 	{ "as 5.10", 0,
 	  FEATURE_SCHED_EXIT | FEATURE_TASK_STORAGE | FEATURE_TASK_REGS | FEATURE_CURRENT_TASK |
-		  FEATURE_GROWING_TABLES | FEATURE_TASK_BY_ID },
+		  FEATURE_GROWING_TABLES },
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -109,7 +108,6 @@ static void choose(struct bpf_object *obj, uint32_t has)
 	set_knob(obj, "use_task_storage", (has & FEATURE_TASK_STORAGE) != 0);
 	set_knob(obj, "has_task_pt_regs", (has & FEATURE_TASK_REGS) != 0);
 	set_knob(obj, "has_current_task_btf", (has & FEATURE_CURRENT_TASK) != 0);
-	set_knob(obj, "has_task_from_vpid", (has & FEATURE_TASK_BY_ID) != 0);
 	choose_programs(obj, has);
 	choose_maps(obj, has);
 }
