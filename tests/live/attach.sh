@@ -126,7 +126,7 @@ json=$("$cresset" gpu attach $filtered --library "$progs/attach_lib" --force you
 is "one that forbids openat, forced: dlopen fails" "$(field result)" failed
 holds "…and it lives" kill -0 $filtered
 is "kernel thread" "$(refusal 2)" kernel-thread
-bash -c 'sleep 0 & exec sleep 30' &
+bash -c 'sleep 0.3 & exec sleep 30' & # its child ends after the exec: bash would wait for it
 pids+=($!)
 for _ in $(seq 1200); do
 	zombie=$(pgrep -P $!) && grep -q '^State:.Z' "/proc/$zombie/status" && break
