@@ -112,7 +112,7 @@ if unshare -m mount -t tmpfs none /sys/kernel/btf 2>/dev/null && [ ! -e "/boot/v
 	is "… waits alone cannot be recorded" $? 4
 	private "" "$cresset" doctor --json --btf "$tmp/types" >"$tmp/doctor" 2>&1
 	is "… doctor's status" $? 4
-	is "… and its report" "$(jq -c '[.recording_works, .records_cpu, .error, .missing[].feature]' "$tmp/doctor")" '[false,true,null,"waits"]'
+	is "… and its report" "$(jq -c '[.recording_works, .records_cpu, .error, .missing[].feature]' "$tmp/doctor")" '[false,true,null,"waits","page faults"]'
 	private "" "$cresset" record --list-events --btf "$tmp/types" >"$tmp/doctor"
 	is "… --list-events" "$(awk '$1 ~ /^(cpu|off-cpu|wall)$/ { print $1, /works here/ }' "$tmp/doctor" | tr '\n' ' ')" "cpu 1 off-cpu 0 wall 0 "
 	# shellcheck disable=SC2016 # for the inner shell
