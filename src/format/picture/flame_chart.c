@@ -123,30 +123,58 @@ struct chart_build {
 	struct flame_chart *out;
 	struct tree_samples samples; /* by thread, then time */
 	int64_t *periods;            /* by series; 0: the sample's value; -1: the median */
+	uint64_t *names;             /* by series: the names of its thread */
 	int64_t median_ns;
 };
 
 /* --- order --- */
+
+static uint32_t label_string(const struct profile *p, const struct series *s, const char *name)
+{
+	uint32_t key = strtab_find(&p->strings, name);
+	const struct label *l = key == UINT32_MAX ? NULL : label_find(&p->series, s->labels, key);
+	return l && !l->is_num ? l->str : 0;
+}
+
+static uint64_t *thread_names(const struct profile *p)
+{
+	const struct series_table *t = &p->series;
+	uint64_t *names = xcalloc(t->series.n, sizeof *names);
+	for (size_t i = 0; i < t->series.n; i++)
+		names[i] = (uint64_t)label_string(p, &t->series.v[i], "process") << 32 |
+			   label_string(p, &t->series.v[i], "comm");
+	return names;
+}
 
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
+/* Returns the thread's names as a number; 0 if it has a tid, which distinguishes it. */
+static uint64_t names_at(const struct chart_build *b, uint32_t row)
+{
+	const struct sample_columns *c = &b->p->samples;
+	return c->tid[row] == SAMPLE_NO_ID ? b->names[c->series[row]] : 0;
+}
+
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
-	const struct sample_columns *c = ctx;
+	const struct chart_build *build = ctx;
+	const struct sample_columns *c = &build->p->samples;
 	uint32_t x = ((const struct tree_sample *)a)->row, y = ((const struct tree_sample *)b)->row;
 	int rc = compare_u64(c->pid[x], c->pid[y]);
 	rc = rc ? rc : compare_u64(c->tid[x], c->tid[y]);
+	rc = rc ? rc : compare_u64(names_at(build, x), names_at(build, y));
 	if (!rc && c->time_ns[x] != c->time_ns[y])
 		rc = c->time_ns[x] < c->time_ns[y] ? -1 : 1;
 	return rc ? rc : compare_u64(x, y);
 }
 
-static bool same_thread(const struct sample_columns *c, uint32_t a, uint32_t b)
+static bool same_thread(const struct chart_build *b, uint32_t x, uint32_t y)
 {
-	return c->pid[a] == c->pid[b] && c->tid[a] == c->tid[b];
+	const struct sample_columns *c = &b->p->samples;
+	return c->pid[x] == c->pid[y] && c->tid[x] == c->tid[y] && names_at(b, x) == names_at(b, y);
 }
 
 static uint32_t row_at(const struct chart_build *b, size_t i)
@@ -194,7 +222,7 @@ static void find_median(struct chart_build *b)
 	for (size_t i = 1; i < b->samples.rows.n; i++) {
 		uint32_t before = row_at(b, i - 1), row = row_at(b, i);
 		int64_t gap = sum_sub(c->time_ns[row], c->time_ns[before]);
-		if (same_thread(c, before, row) && gap > 0)
+		if (same_thread(b, before, row) && gap > 0)
 			vec_push(&gaps, gap);
 	}
 	if (gaps.n)
@@ -318,15 +346,12 @@ static void add_spans(struct chart_build *b, size_t first, size_t end)
 /* Returns the thread's last name. */
 static uint32_t lane_name(const struct profile *p, uint32_t row)
 {
-	uint32_t comm = strtab_find(&p->strings, "comm");
 	for (size_t i = 0; i < p->threads.all.n; i++) {
 		const struct thread_times *t = &p->threads.all.v[i];
 		if (t->pid == p->samples.pid[row] && t->tid == p->samples.tid[row] && t->name)
 			return t->name;
 	}
-	const struct series *s = &p->series.series.v[p->samples.series[row]];
-	const struct label *l = comm == UINT32_MAX ? NULL : label_find(&p->series, s->labels, comm);
-	return l && !l->is_num ? l->str : 0;
+	return label_string(p, &p->series.series.v[p->samples.series[row]], "comm");
 }
 
 /* Adds a lane. Samples of one thread are adjacent here. */
@@ -358,7 +383,8 @@ static int compare_lanes(const void *a, const void *b)
 {
 	const struct chart_lane *x = a, *y = b;
 	int rc = compare_u64(x->pid, y->pid);
-	return rc ? rc : compare_u64(x->tid, y->tid);
+	rc = rc ? rc : compare_u64(x->tid, y->tid);
+	return rc ? rc : compare_u64(x->first, y->first);
 }
 
 /* Retains the lanes with the greatest sums, in order. */
@@ -374,10 +400,9 @@ static void choose_lanes(struct flame_chart *c, size_t max)
 
 static void add_lanes(struct chart_build *b)
 {
-	const struct sample_columns *c = &b->p->samples;
 	size_t first = 0;
 	for (size_t i = 1; i <= b->samples.rows.n; i++) {
-		if (i < b->samples.rows.n && same_thread(c, row_at(b, first), row_at(b, i)))
+		if (i < b->samples.rows.n && same_thread(b, row_at(b, first), row_at(b, i)))
 			continue;
 		add_lane(b, first, i);
 		first = i;
@@ -426,13 +451,15 @@ int flame_chart_build(struct profile *p, const struct chart_opts *opts, struct f
 		cut_stacks(&b);
 		time_range_shown(p, opts->tree, &b.samples, &out->from_ns, &out->to_ns);
 		drop_sums(&b);
+		b.names = thread_names(p);
 		if (b.samples.rows.n)
 			qsort_r(b.samples.rows.v, b.samples.rows.n, sizeof *b.samples.rows.v,
-				compare_rows, &p->samples);
+				compare_rows, &b);
 		find_periods(&b);
 		add_lanes(&b);
 	}
 	free(b.periods);
+	free(b.names);
 	vec_done(&b.samples.rows);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* format/picture/flame_chart.h: the activity of each thread over time, for graphs with time on x.
  *
- *     lane    a thread: its consecutive spans
+ *     lane    a thread: its consecutive spans. Threads without a tid are distinguished by name
  *     span    a stack during an interval, from one sample
  *     box     a frame of the stacks of adjacent spans; equal adjacent frames are one box
  *

@@ -19,10 +19,12 @@
  * and arrays of unequal length are skipped and counted. If the text is truncated, the part before
  * is used.
  *
- * Writing: one type, as "sampled" profiles. If all samples have a thread and times are known, there
- * is one profile per thread, largest first, in chronological order; else one profile with each
- * stack once. Times, and samples with a known period, are in nanoseconds, memory in bytes, anything
- * else in "none". A frame has its lowest known line, or its binary as file. */
+ * Writing: one type. If all samples are intervals that do not overlap within a thread, and no stack
+ * is deeper than CHART_MAX_DEPTH, there is an "evented" profile per thread, with their exact times.
+ * Else profiles are "sampled": if all samples have a thread and times are known, one per thread,
+ * largest first, in chronological order; else one profile with each stack once. Times, and samples
+ * with a known period, are in nanoseconds, memory in bytes, anything else in "none". A frame has
+ * its lowest known line, or its binary as file. */
 #ifndef CRESSET_FORMAT_SPEEDSCOPE_SPEEDSCOPE_H
 #define CRESSET_FORMAT_SPEEDSCOPE_SPEEDSCOPE_H
 

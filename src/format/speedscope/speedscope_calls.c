@@ -285,6 +285,7 @@ static void give_intervals(struct giver *g)
 		const struct speedscope_interval *in = &c->intervals.v[i];
 		const struct speedscope_source *source = &c->sources.v[in->source];
 		struct sample sample = { .time_ns = in->start_ns,
+					 .length_ns = in->value_ns,
 					 .value = in->value_ns,
 					 .stack = stack_of(g, in->call),
 					 .pid = source->pid,

@@ -6,16 +6,20 @@
 #include "base/json/json.h"
 #include "base/vec.h"
 #include "format/common/value.h"
+#include "format/picture/flame_chart.h"
 #include "format/speedscope/speedscope.h"
 #include "profile/names.h"
 #include "profile/profile.h"
 #include "profile/series.h"
 #include "profile/sink.h"
 #include "profile/sum.h"
+#include "profile/tree/time_range.h"
 
 #include <string.h>
 
 enum { SPEEDSCOPE_FLUSH = 64 * 1024 };
+/* The largest exact number of JavaScript. Greater times are written from the start on. */
+#define SPEEDSCOPE_EXACT (1ll << 53)
 
 struct speedscope_frame {
 	uint32_t name, file; /* strings of the tree */
@@ -43,6 +47,9 @@ struct speedscope_writer {
 	VEC(uint32_t) frame_of_func;
 	VEC(uint32_t) path;
 	VEC(struct speedscope_thread) threads;
+	struct flame_chart chart; /* if all samples are intervals; else without lanes */
+	int64_t base_ns;          /* time 0 of the chart */
+	VEC(uint32_t) open;       /* frames */
 };
 
 static int flush_text(struct speedscope_writer *w, size_t keep, struct err *err)
@@ -185,12 +192,18 @@ static int64_t scaled(const struct speedscope_writer *w, int64_t value)
 	return sum_mul(value, w->factor);
 }
 
-static int write_stack(struct speedscope_writer *w, uint32_t node, struct err *err)
+/* Sets the path to the frames of a node, leaf first. */
+static void find_path(struct speedscope_writer *w, uint32_t node)
 {
 	const struct tree_node *nodes = w->tree->nodes.v;
 	vec_clear(&w->path);
 	for (; node != TREE_ROOT; node = nodes[node].parent)
 		vec_push(&w->path, w->frame_of_func.v[nodes[node].func]);
+}
+
+static int write_stack(struct speedscope_writer *w, uint32_t node, struct err *err)
+{
+	find_path(w, node);
 	json_arr(&w->json);
 	while (w->path.n)
 		json_u64(&w->json, w->path.v[--w->path.n]);
@@ -198,18 +211,24 @@ static int write_stack(struct speedscope_writer *w, uint32_t node, struct err *e
 	return flush_text(w, SPEEDSCOPE_FLUSH, err);
 }
 
-/* Writes the head of a profile, up to the start of its samples. */
-static void begin_profile(struct speedscope_writer *w, const char *name, int64_t total)
+static void begin_kind(struct speedscope_writer *w, const char *kind, const char *name,
+		       int64_t start, int64_t end)
 {
 	struct json *j = &w->json;
 	json_obj(j);
-	json_key_str(j, "type", "sampled");
+	json_key_str(j, "type", kind);
 	json_key_str(j, "name", name);
 	json_key_str(j, "unit", w->unit);
-	json_key_u64(j, "startValue", 0);
-	json_key_i64(j, "endValue", total);
-	json_key(j, "samples");
-	json_arr(j);
+	json_key_i64(j, "startValue", start);
+	json_key_i64(j, "endValue", end);
+}
+
+/* Writes the head of a profile, up to the start of its samples. */
+static void begin_profile(struct speedscope_writer *w, const char *name, int64_t total)
+{
+	begin_kind(w, "sampled", name, 0, total);
+	json_key(&w->json, "samples");
+	json_arr(&w->json);
 }
 
 /* Negative weights cannot be shown: speedscope rejects a file that has one. */
@@ -314,6 +333,13 @@ static void make_threads(struct speedscope_writer *w)
 }
 
 /* Writes "redis-server (pid 12, tid 13)"; the reader splits it again. */
+static void name_thread(const char *comm, uint32_t pid, uint32_t tid, struct buf *name)
+{
+	buf_adds(name, comm);
+	if (pid != SAMPLE_NO_ID && tid != SAMPLE_NO_ID)
+		buf_addf(name, " (pid %u, tid %u)", pid, tid);
+}
+
 static void thread_name(const struct speedscope_writer *w, const struct speedscope_thread *thread,
 			struct buf *name)
 {
@@ -321,10 +347,8 @@ static void thread_name(const struct speedscope_writer *w, const struct speedsco
 	uint32_t row = w->samples.rows.v[thread->first].row;
 	uint32_t labels = p->series.series.v[p->samples.series[row]].labels;
 	const struct label *comm = label_find(&p->series, labels, strtab_find(&p->strings, "comm"));
-	buf_clear(name);
-	if (comm && !comm->is_num)
-		buf_adds(name, profile_str(p, comm->str));
-	buf_addf(name, " (pid %u, tid %u)", thread->pid, thread->tid);
+	name_thread(comm && !comm->is_num ? profile_str(p, comm->str) : "", thread->pid,
+		    thread->tid, name);
 }
 
 static int write_thread(struct speedscope_writer *w, const struct speedscope_thread *thread,
@@ -350,11 +374,120 @@ static int write_thread(struct speedscope_writer *w, const struct speedscope_thr
 	return rc;
 }
 
+/* --- intervals --- */
+
+/* Whether the values of all samples are the times that they cover. */
+static bool has_intervals(const struct speedscope_writer *w, const struct tree_opts *tree)
+{
+	struct sample_part part = { 0 };
+	for (size_t i = 0; i < w->samples.rows.n; i++) {
+		const struct tree_sample *s = &w->samples.rows.v[i];
+		if (!sample_part_in(w->p, s->row, tree, &part) || part.length_ns <= 0 ||
+		    part.length_ns != scaled(w, s->value))
+			return false;
+	}
+	return w->samples.rows.n && strcmp(w->unit, "nanoseconds") == 0;
+}
+
+/* Charts the intervals, unless some of them overlap. The chart's tree has the same nodes. */
+static int chart_intervals(struct speedscope_writer *w, const struct tree_opts *tree,
+			   struct err *err)
+{
+	const struct chart_opts opts = { .tree = tree, .max_lanes = SIZE_MAX };
+	struct flame_chart *c = &w->chart;
+	int64_t left = scaled(w, w->tree->nodes.v[TREE_ROOT].total);
+	if (!has_intervals(w, tree))
+		return 0;
+	int rc = flame_chart_build(w->p, &opts, c, err);
+	for (size_t i = 0; rc == 0 && i < c->spans.n; i++)
+		left = sum_sub(left, c->spans.v[i].to_ns - c->spans.v[i].from_ns);
+	if (rc || c->cut || left)
+		flame_chart_done(c);
+	w->base_ns = sum_add(w->p->meta.start_mono_ns, c->to_ns) > SPEEDSCOPE_EXACT
+			     ? 0
+			     : w->p->meta.start_mono_ns;
+	return rc;
+}
+
+static void write_event(struct speedscope_writer *w, const char *type, uint32_t frame, int64_t at)
+{
+	struct json *j = &w->json;
+	json_obj(j);
+	json_key_str(j, "type", type);
+	json_key_u64(j, "frame", frame);
+	json_key_i64(j, "at", sum_add(w->base_ns, at));
+	json_end(j);
+}
+
+static void close_frames(struct speedscope_writer *w, size_t down_to, int64_t at)
+{
+	while (w->open.n > down_to)
+		write_event(w, "C", w->open.v[--w->open.n], at);
+}
+
+static void write_span(struct speedscope_writer *w, const struct chart_span *span)
+{
+	size_t same = 0;
+	find_path(w, span->node);
+	while (same < w->open.n && same < w->path.n &&
+	       w->open.v[same] == w->path.v[w->path.n - 1 - same])
+		same++;
+	close_frames(w, same, span->from_ns);
+	while (w->open.n < w->path.n) {
+		uint32_t frame = w->path.v[w->path.n - 1 - w->open.n];
+		write_event(w, "O", frame, span->from_ns);
+		vec_push(&w->open, frame);
+	}
+}
+
+static int write_lane(struct speedscope_writer *w, const struct chart_lane *lane, struct err *err)
+{
+	const struct chart_span *spans = w->chart.spans.v + lane->first;
+	struct buf name = { 0 };
+	int rc = 0;
+	name_thread(profile_str(w->p, lane->name), lane->pid, lane->tid, &name);
+	begin_kind(w, "evented", buf_cstr(&name), sum_add(w->base_ns, w->chart.from_ns),
+		   sum_add(w->base_ns, w->chart.to_ns));
+	buf_done(&name);
+	json_key(&w->json, "events");
+	json_arr(&w->json);
+	for (size_t i = 0; rc == 0 && i < lane->n; i++) {
+		if (i && spans[i - 1].to_ns < spans[i].from_ns)
+			close_frames(w, 0, spans[i - 1].to_ns);
+		write_span(w, &spans[i]);
+		rc = flush_text(w, SPEEDSCOPE_FLUSH, err);
+	}
+	close_frames(w, 0, lane->n ? spans[lane->n - 1].to_ns : 0);
+	json_end(&w->json);
+	json_end(&w->json);
+	return rc;
+}
+
+static int compare_lanes(const void *a, const void *b)
+{
+	const struct chart_lane *x = a, *y = b;
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int write_lanes(struct speedscope_writer *w, struct err *err)
+{
+	int rc = 0;
+	qsort(w->chart.lanes.v, w->chart.lanes.n, sizeof *w->chart.lanes.v, compare_lanes);
+	for (size_t i = 0; rc == 0 && i < w->chart.lanes.n; i++)
+		rc = write_lane(w, &w->chart.lanes.v[i], err);
+	json_end(&w->json);
+	return rc;
+}
+
 static int write_profiles(struct speedscope_writer *w, struct err *err)
 {
 	int rc = 0;
 	json_key(&w->json, "profiles");
 	json_arr(&w->json);
+	if (w->chart.lanes.n)
+		return write_lanes(w, err);
 	if (has_threads(w)) {
 		qsort_r(w->samples.rows.v, w->samples.rows.n, sizeof *w->samples.rows.v,
 			compare_samples, &w->p->samples);
@@ -402,9 +535,13 @@ static int build_tree(struct speedscope_writer *w, struct err *err)
 	if (rc)
 		return rc;
 	opts.sign = 1;
-	if (opts.inverted || opts.max_depth)
-		return tree_build(w->p, &opts, &w->tree, err);
-	return tree_build_samples(w->p, &opts, &w->tree, &w->samples, err);
+	rc = opts.inverted || opts.max_depth
+		     ? tree_build(w->p, &opts, &w->tree, err)
+		     : tree_build_samples(w->p, &opts, &w->tree, &w->samples, err);
+	if (rc)
+		return rc;
+	choose_unit(w);
+	return chart_intervals(w, &opts, err);
 }
 
 int speedscope_write(struct profile *p, const struct format_write_opts *opts, struct out *out,
@@ -414,12 +551,13 @@ int speedscope_write(struct profile *p, const struct format_write_opts *opts, st
 	w.json = json_to(&w.text);
 	int rc = build_tree(&w, err);
 	if (rc == 0) {
-		choose_unit(&w);
 		find_lines(&w);
 		make_frames(&w);
 		rc = write_file(&w, err);
 	}
 	tree_free(w.tree);
+	flame_chart_done(&w.chart);
+	vec_done(&w.open);
 	buf_done(&w.text);
 	vec_done(&w.samples.rows);
 	vec_done(&w.lines);

@@ -27,7 +27,7 @@ enum { TRACE_COUNTERS_PID = 20000000 }; /* of "GPU 0 by its driver": larger than
 static int put_counter(const struct format_counter *c, uint32_t pid, int64_t start_wall_ns,
 		       struct trace_put *put, struct err *err)
 {
-	const struct trace_track track = { pid, SAMPLE_NO_ID };
+	const struct trace_track track = { pid, SAMPLE_NO_ID, NULL };
 	struct json *j = &put->json;
 	size_t i = 0;
 	int rc = 0;
@@ -57,7 +57,7 @@ static int trace_counters_put(const struct format_counters *c, int64_t start_wal
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < c->all.n; i++) {
 		const struct format_counter *counter = &c->all.v[i];
-		struct trace_track track = { pid, SAMPLE_NO_ID };
+		struct trace_track track = { pid, SAMPLE_NO_ID, NULL };
 		if (i == 0 || strcmp(counter[-1].track, counter->track) != 0) {
 			track.pid = pid += i > 0;
 			trace_put_name(put, track, "process_name", counter->track);
@@ -85,9 +85,9 @@ struct trace_writer {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static struct trace_track track_of(const struct chart_lane *lane)
+static struct trace_track track_of(const struct trace_writer *w, const struct chart_lane *lane)
 {
-	return (struct trace_track){ lane->pid, lane->tid };
+	return (struct trace_track){ lane->pid, lane->tid, profile_str(w->p, lane->name) };
 }
 
 static const char *label_text(const struct trace_writer *w, uint32_t row, const char *name)
@@ -106,9 +106,9 @@ static void put_names(struct trace_writer *w, size_t i)
 {
 	const struct chart_lane *lane = &w->chart.lanes.v[i];
 	if (i == 0 || lane[-1].pid != lane->pid)
-		trace_put_name(&w->put, track_of(lane), "process_name",
+		trace_put_name(&w->put, track_of(w, lane), "process_name",
 			       label_text(w, lane->row, "process"));
-	trace_put_name(&w->put, track_of(lane), "thread_name", profile_str(w->p, lane->name));
+	trace_put_name(&w->put, track_of(w, lane), "thread_name", profile_str(w->p, lane->name));
 }
 
 static void put_box(struct trace_writer *w, const struct chart_lane *lane,
@@ -127,7 +127,7 @@ static void put_box(struct trace_writer *w, const struct chart_lane *lane,
 		buf_adds(&w->name, strtab_get(&t->strings, f->name));
 		buf_adds(&w->name, format_suffix(f->kind, w->opts->annotate));
 	}
-	trace_put_begin(&w->put, "X", track_of(lane));
+	trace_put_begin(&w->put, "X", track_of(w, lane));
 	json_key_str(j, "name", buf_cstr(&w->name));
 	json_key_str(j, "cat", frame_kinds[f->kind].name);
 	trace_put_time(&w->put, "ts", box->from_ns);
@@ -155,7 +155,7 @@ static int put_lane(struct trace_writer *w, size_t i, struct err *err)
 	w->merged += w->boxes.merged;
 	put_names(w, i);
 	size_t launch = trace_gpu_first(&w->gpu, lane->pid, lane->tid);
-	struct trace_thread thread = { track_of(lane), &w->chart, lane };
+	struct trace_thread thread = { track_of(w, lane), &w->chart, lane };
 	for (size_t k = 0; rc == 0 && k < w->boxes.all.n; k++) {
 		const struct chart_box *box = &w->boxes.all.v[k];
 		trace_gpu_put_launches(&w->gpu, &launch, &thread, box->from_ns, &w->put);
@@ -180,7 +180,7 @@ static bool has_lane(const struct trace_writer *w, const struct gpu_launch *l)
 static int put_launching(struct trace_writer *w, size_t *at, struct err *err)
 {
 	const struct gpu_launch *l = &w->gpu.launches.v[*at];
-	struct trace_thread thread = { { l->pid, l->tid }, &w->chart, NULL };
+	struct trace_thread thread = { { l->pid, l->tid, NULL }, &w->chart, NULL };
 	int rc = 0;
 	trace_put_name(&w->put, thread.track, "process_name", label_text(w, l->row, "process"));
 	trace_put_name(&w->put, thread.track, "thread_name", label_text(w, l->row, "comm"));

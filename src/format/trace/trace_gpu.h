@@ -36,6 +36,7 @@ struct trace_put {
 /* Unknown ids are SAMPLE_NO_ID. */
 struct trace_track {
 	uint32_t pid, tid;
+	const char *name; /* in place of an unknown tid; NULL or "": none */
 };
 
 /* put must not be moved afterwards. */

@@ -90,7 +90,7 @@ static void put_stack(struct trace_gpu *g, const uint32_t *frames, uint32_t n, s
 static void put_launch_box(struct trace_gpu *g, const struct gpu_launch *l, int64_t to_ns,
 			   struct trace_put *put)
 {
-	const struct trace_track track = { l->pid, l->tid };
+	const struct trace_track track = { l->pid, l->tid, NULL };
 	uint32_t stack = g->p->samples.stack[l->row], depth = stack_depth(&g->p->stacks, stack);
 	struct shown_line line = { 0 };
 	uint32_t callers = depth > 2 ? depth - 3 : 0;
@@ -139,7 +139,7 @@ void trace_gpu_put_launches(struct trace_gpu *g, size_t *at, const struct trace_
 
 static struct trace_track track_of(const struct gpu_lane *lane, size_t i)
 {
-	return (struct trace_track){ TRACE_GPU_PID + lane->device, (uint32_t)i + 1 };
+	return (struct trace_track){ TRACE_GPU_PID + lane->device, (uint32_t)i + 1, NULL };
 }
 
 static void name_lane(const struct trace_gpu *g, size_t i, struct trace_put *put)

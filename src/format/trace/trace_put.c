@@ -24,6 +24,8 @@ void trace_put_begin(struct trace_put *put, const char *phase, struct trace_trac
 		json_key_u64(&put->json, "pid", track.pid);
 	if (track.tid != SAMPLE_NO_ID)
 		json_key_u64(&put->json, "tid", track.tid);
+	else if (track.name && *track.name)
+		json_key_str(&put->json, "tid", track.name);
 }
 
 void trace_put_time(struct trace_put *put, const char *key, int64_t ns)

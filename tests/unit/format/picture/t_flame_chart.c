@@ -353,7 +353,8 @@ START_TEST(random_profiles_are_drawn_whole)
 			if (i)
 				ck_assert(c.lanes.v[i - 1].pid < c.lanes.v[i].pid ||
 					  (c.lanes.v[i - 1].pid == c.lanes.v[i].pid &&
-					   c.lanes.v[i - 1].tid < c.lanes.v[i].tid));
+					   (c.lanes.v[i - 1].tid < c.lanes.v[i].tid ||
+					    c.lanes.v[i].tid == SAMPLE_NO_ID)));
 		}
 		ck_assert_uint_eq(samples, c.tree->n_samples); /* none of them is a sum */
 		ck_assert_uint_eq(spans + c.hidden, samples);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/json/json_read.h"
 #include "format/speedscope/speedscope.h"
+#include "format/trace/chrome_trace.h"
 
 #include <errno.h>
 
@@ -17,6 +18,17 @@ static int read_text(const char *text, size_t len, struct profile *p, struct err
 	int rc = format_speedscope.read(in, profile_sink(p), err);
 	input_close(in);
 	return rc;
+}
+
+static struct profile *read_text_as(const struct format *f, const char *text)
+{
+	struct profile *p = profile_new();
+	struct err err = { 0 };
+	struct input *in;
+	ck_assert_int_eq(input_open_memory(text, strlen(text), &in, &err), 0);
+	ck_assert_msg(f->read(in, profile_sink(p), &err) == 0, "%s", err.text);
+	input_close(in);
+	return p;
 }
 
 static struct profile *profile_of(const char *text)
@@ -54,12 +66,13 @@ static void check_read(const char *text, const char *unit, const char *want, uin
 #define SAMPLED(unit, samples, weights) \
 	"{\"type\":\"sampled\",\"name\":\"t\",\"unit\":\"" unit "\",\"samples\":" samples \
 	",\"weights\":" weights "}"
-#define EVENTED(unit, start, end, events) \
-	"{\"type\":\"evented\",\"name\":\"t\",\"unit\":\"" unit "\",\"startValue\":" start \
+#define THREAD(name, unit, start, end, events) \
+	"{\"type\":\"evented\",\"name\":\"" name "\",\"unit\":\"" unit "\",\"startValue\":" start \
 	",\"endValue\":" end ",\"events\":[" events "]}"
-#define EVENT(type, frame, at) "{\"type\":\"" type "\",\"frame\":" frame ",\"at\":" at "}"
-#define O(frame, at)           EVENT("O", frame, at)
-#define C(frame, at)           EVENT("C", frame, at)
+#define EVENTED(unit, start, end, events) THREAD("t", unit, start, end, events)
+#define EVENT(type, frame, at)            "{\"type\":\"" type "\",\"frame\":" frame ",\"at\":" at "}"
+#define O(frame, at)                      EVENT("O", frame, at)
+#define C(frame, at)                      EVENT("C", frame, at)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -233,11 +246,12 @@ START_TEST(events_have_times)
 	for (size_t i = 0; i < 4; i++) {
 		ck_assert_int_eq(p->samples.time_ns[i], want[i].time_ns);
 		ck_assert_int_eq(p->samples.value[i], want[i].value);
+		ck_assert_int_eq(sample_length_ns(&p->samples, i), want[i].value);
 	}
 	ck_assert_int_eq(p->meta.start_mono_ns, 100000000);
 	ck_assert_int_eq(p->meta.duration_ns, 10000000);
 	struct tree *t = built_tree(p, &(struct tree_opts){ .time_from_ns = 2500000 });
-	ck_assert_int_eq(t->nodes.v[TREE_ROOT].total, 3000000);
+	ck_assert_int_eq(t->nodes.v[TREE_ROOT].total, 3500000);
 	tree_free(t);
 	profile_free(p);
 }
@@ -552,6 +566,63 @@ START_TEST(threads_are_written_in_the_order_of_time)
 }
 END_TEST
 
+/* "thread:leaf@start+length" of all samples. */
+static void check_intervals(const struct profile *p)
+{
+	static const char *const want[] = { "one:a@10000+10000 ", "one:b@20000+15000 ",
+					    "one:a@35000+5000 ", "two:c@15000+15000 ",
+					    "two:c@50000+15000 " };
+	struct buf got = { 0 };
+	for (size_t i = 0; i < p->samples.n; i++) {
+		uint32_t leaf = stack_leaf(&p->stacks, p->samples.stack[i]);
+		const struct series *s = &p->series.series.v[p->samples.series[i]];
+		const struct label *comm =
+			label_find(&p->series, s->labels, strtab_find(&p->strings, "comm"));
+		buf_addf(&got, "%s:%s@%lld+%lld ", profile_str(p, comm->str),
+			 profile_str(p, p->frames.frames.v[leaf].function),
+			 (long long)p->samples.time_ns[i],
+			 (long long)sample_length_ns(&p->samples, i));
+	}
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+		ck_assert_msg(strstr(buf_cstr(&got), want[i]) != NULL, "no %s in %s", want[i],
+			      buf_cstr(&got));
+	ck_assert_uint_eq(p->samples.n, sizeof want / sizeof *want);
+	buf_done(&got);
+}
+
+/* Threads without ids: as a trace, back, and as speedscope again. */
+START_TEST(intervals_have_their_times_in_traces)
+{
+	static const char events[] =
+		FILE_OF(THREAD("one", "microseconds", "0", "100",
+			       O("0", "10") "," O("1", "20") "," C("1", "35") "," C(
+				       "0", "40")) "," THREAD("two", "microseconds", "0", "100",
+							      O("2", "15") "," C("2", "30") "," O(
+								      "2", "50") "," C("2", "65")));
+	static const char *const boxes[] = {
+		"\"tid\":\"one\",\"name\":\"a\",\"cat\":\"native\",\"ts\":10,\"dur\":30}",
+		"\"tid\":\"one\",\"name\":\"b\",\"cat\":\"native\",\"ts\":20,\"dur\":15}",
+		"\"tid\":\"two\",\"name\":\"c\",\"cat\":\"native\",\"ts\":15,\"dur\":15}",
+		"\"tid\":\"two\",\"name\":\"c\",\"cat\":\"native\",\"ts\":50,\"dur\":15}",
+	};
+	struct profile *p = profile_of(events);
+	char *trace = written(&format_chrome_trace, p, &(struct format_write_opts){ 0 });
+	for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+		ck_assert_msg(strstr(trace, boxes[i]) != NULL, "no %s in %s", boxes[i], trace);
+	struct profile *back = read_text_as(&format_chrome_trace, trace);
+	check_intervals(back);
+	char *text = speedscope_of(back, &(struct format_write_opts){ 0 });
+	struct profile *again = profile_of(text);
+	check_intervals(again);
+	ck_assert_uint_eq(skipped(again), 0);
+	free(trace);
+	free(text);
+	profile_free(p);
+	profile_free(back);
+	profile_free(again);
+}
+END_TEST
+
 START_TEST(filters_and_root_frames_are_written)
 {
 	struct profile *p = threaded_profile();
@@ -679,5 +750,5 @@ UNIT_MAIN("speedscope", known_files_have_known_stacks, keys_have_any_order, time
 	  unreadable_files_are_reported, truncated_files_are_read_up_to_the_end,
 	  a_stack_of_a_million_frames_retains_its_leaf, a_million_open_frames_are_cheap,
 	  deep_nesting_is_harmless, detected_by_content, threads_are_written_in_the_order_of_time,
-	  filters_and_root_frames_are_written, stacks_survive, python_finds_the_same_stacks,
-	  values_refused_by_speedscope_are_omitted)
+	  intervals_have_their_times_in_traces, filters_and_root_frames_are_written, stacks_survive,
+	  python_finds_the_same_stacks, values_refused_by_speedscope_are_omitted)
