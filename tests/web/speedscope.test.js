@@ -64,16 +64,31 @@ function convert(input, name, options) {
 	return JSON.parse(fs.readFileSync(output));
 }
 
+/* The stacks of a profile, in order: [{stack, weight}]. Gaps of an evented one are left out. */
+function stacksOf(profile) {
+	if (profile.type === 'sampled') return profile.samples.map((stack, i) => ({ stack, weight: profile.weights[i] }));
+	const list = [],
+		open = [];
+	let last = profile.startValue;
+	for (const { type, frame, at } of profile.events) {
+		if (at > last && open.length) list.push({ stack: [...open], weight: at - last });
+		last = at;
+		if (type === 'O') open.push(frame);
+		else assert.strictEqual(open.pop(), frame);
+	}
+	assert.deepStrictEqual(open, []);
+	return list;
+}
+
 /* Self and total weight of each function of the first profile: {name: [self, total]}. A function counts once in a
  * stack. */
 function weights(file) {
 	const sums = {},
-		{ samples, weights } = file.profiles[0],
 		frames = file.shared.frames;
-	samples.forEach((stack, i) => {
-		for (const f of new Set(stack)) (sums[frames[f].name] ||= [0, 0])[1] += weights[i];
-		if (stack.length) sums[frames[stack.at(-1)].name][0] += weights[i];
-	});
+	for (const { stack, weight } of stacksOf(file.profiles[0])) {
+		for (const f of new Set(stack)) (sums[frames[f].name] ||= [0, 0])[1] += weight;
+		if (stack.length) sums[frames[stack.at(-1)].name][0] += weight;
+	}
 	return sums;
 }
 
@@ -113,7 +128,7 @@ for (const [input, ...options] of INPUTS)
 		const file = convert(golden(input), name, options);
 		assert.ok(schema(file), JSON.stringify(schema.errors));
 		const want = weights(file),
-			all = file.profiles[0].weights.reduce((a, b) => a + b, 0);
+			all = stacksOf(file.profiles[0]).reduce((sum, s) => sum + s.weight, 0);
 		await open(name, 'sandwich', async (page) => {
 			assert.strictEqual(await page.title(), `${file.name} - speedscope`);
 			await page.locator('tr', { hasText: '%' }).first().waitFor();
@@ -160,11 +175,16 @@ test('threads are profiles in the order of time, the heaviest in front', async (
 		file.profiles.map((p) => p.name),
 		['<b>web</b> (pid 1, tid 3)', '<b>web</b> (pid 1, tid 2)']
 	);
+	/* Each with its length. */
 	assert.deepStrictEqual(
-		file.profiles[0].samples.map((s) => file.shared.frames[s[0]].name),
-		['c', '</script><script>window.pwned=1</script>', 'c']
+		stacksOf(file.profiles[0]).map((s) => [file.shared.frames[s.stack[0]].name, s.weight]),
+		[
+			['c', 9e6],
+			['</script><script>window.pwned=1</script>', 9e6],
+			['c', 9e6]
+		]
 	);
-	assert.deepStrictEqual(file.profiles[0].weights, [9e6, 9e6, 9e6]);
+	assert.strictEqual(file.profiles[0].endValue - file.profiles[0].startValue, 30e6);
 	await open(name, 'sandwich', async (page) => {
 		await page.locator('tr', { hasText: '%' }).first().waitFor();
 		assert.match(await page.locator('body').textContent(), /<b>web<\/b> \(pid 1, tid 3\) \(1\/2\)/);
