@@ -22,9 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WINDOW_NS 5000000
-#define CALM_NS   30000000ull
-#define RAN_NS    100000ull
+#define WINDOW_NS   5000000
+#define CALM_NS     30000000ull
+#define CALM_MAX_NS 100000000ull
+#define RAN_NS      100000ull
 
 /* FEW_PAGES: what faults of a calm program come to. THREADS: more are not watched. */
 enum { WINDOWS = 8, READ_MS = 5, FEW_PAGES = 256, THREADS = 256 };
@@ -289,30 +290,56 @@ static enum window judge(struct attach_quiet *q, const struct look *before, cons
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static enum window watch(struct attach_quiet *q, const struct look *before)
+static enum window watch(struct attach_quiet *q, const struct look *before, struct look *now)
 {
 	const struct timespec nap = { 0, WINDOW_NS };
-	struct look now;
 
 	nanosleep(&nap, NULL);
-	look_after(q->pid, &now);
-	return judge(q, before, &now);
+	look_after(q->pid, now);
+	return judge(q, before, now);
+}
+
+static bool has_ready_thread(const struct look *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].state == 'R')
+			return true;
+	return false;
+}
+
+/* Whether hardly any page was made or freed for long enough: in one window a thread that keeps the
+ * lock may make few, if memory is slow. Begins anew from time to time, as memory also grows. */
+static bool is_calm(struct attach_quiet *q, uint64_t now_ns)
+{
+	bool is_busy = q->calm_ns && is_far(q->resident_pages, q->calm_pages);
+
+	if (is_busy) {
+		q->busy_ns = now_ns;
+		q->busy++;
+	}
+	if (is_busy || now_ns - q->calm_ns > CALM_MAX_NS) {
+		q->calm_ns = now_ns;
+		q->calm_pages = q->resident_pages;
+	}
+	return now_ns - q->calm_ns >= CALM_NS;
 }
 
 /* Threads that never get a CPU do not change anything either, as far as the memory shows. */
 bool attach_quiet_look(struct attach_quiet *q)
 {
 	enum window w = WINDOW_UNKNOWN;
-	struct look before;
+	struct look before, now = { .n = 0 };
 
 	q->resident_pages = resident_of(q->pid);
 	look_before(q->pid, &before);
 	for (int i = 0; i < WINDOWS && w == WINDOW_UNKNOWN; i++)
-		w = watch(q, &before);
+		w = watch(q, &before, &now);
 	uint64_t now_ns = clock_mono_ns();
 	if (w == WINDOW_BUSY) {
 		q->busy_ns = now_ns;
 		q->busy++;
+		q->calm_ns = 0;
+		return false;
 	}
-	return w != WINDOW_BUSY && (!q->busy_ns || now_ns - q->busy_ns >= CALM_NS);
+	return (!q->busy_ns && !has_ready_thread(&now)) || is_calm(q, now_ns);
 }

@@ -6,11 +6,13 @@
  *
  *     one word is read      by a child that shares our memory, as a read that waits for the lock
  *                           cannot be interrupted
- *     memory is watched     pages that are made and freed change the resident size
+ *     memory is watched     pages that are made and freed change the resident size, slowly where a
+ *                           virtual machine gets its memory from the host only then
  *     threads are watched   one that is ready to run, but does not, may hold the lock; one may wait
  *                           for it, or be in a call like mmap
  *
- * in windows of 5 ms. Once there was activity, the process must be quiet for 30 ms. */
+ * in windows of 5 ms. A process with a thread that is ready to run, or that was busy, must be quiet
+ * for 30 ms. */
 #ifndef CRESSET_ATTACH_ATTACH_QUIET_H
 #define CRESSET_ATTACH_ATTACH_QUIET_H
 
@@ -23,6 +25,8 @@ struct attach_quiet {
 	uint64_t addr;           /* readable there */
 	uint64_t resident_pages; /* at the last look */
 	uint64_t busy_ns;        /* the last activity; 0: none */
+	uint64_t calm_ns;        /* a look since then; 0: none */
+	uint64_t calm_pages;     /* resident at that time */
 	uint32_t busy;           /* windows with activity */
 	pid_t reader;
 	struct attach_reader *memory; /* of the reader */
@@ -35,7 +39,7 @@ int attach_quiet_open(struct attach_quiet *q, uint32_t pid, uint64_t addr);
 /* A reader that cannot end stays behind until it can. */
 void attach_quiet_close(struct attach_quiet *q);
 
-/* Watches for some windows; false: busy, or not quiet for long enough. */
+/* Watches for some windows; false: busy, or not quiet for long enough: look again. */
 bool attach_quiet_look(struct attach_quiet *q);
 /* Returns whether hardly any page was made or freed since then; takes some microseconds. */
 bool attach_quiet_still(const struct attach_quiet *q);
