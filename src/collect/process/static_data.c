@@ -39,11 +39,15 @@ static struct object_extent read_extent(int fd)
 	return has_code && n ? x : (struct object_extent){ 0 };
 }
 
+/* A file that is not open yet may be at the next lock. */
 static void know_extent(struct object_table *t, struct object *o)
 {
-	if (!o->extent_known)
-		o->extent = read_extent(object_fd(t, o));
-	o->extent_known = true;
+	if (o->extent_known)
+		return;
+	int fd = object_fd(t, o);
+	if (fd >= 0)
+		o->extent = read_extent(fd);
+	o->extent_known = fd >= 0 || o->state == OBJECT_GONE;
 }
 
 /* The last mapping of a file before the address. Data follows the code of its file. */
@@ -62,14 +66,15 @@ static const struct image_map *nearest_file(const struct object_table *t, const 
 	return NULL;
 }
 
-bool static_data_find(struct object_table *t, const struct image *image, uint64_t address,
-		      const struct object **object, uint64_t *vaddr)
+bool static_data_find(struct object_table *t, uint32_t pid, const struct image *image,
+		      uint64_t address, const struct object **object, uint64_t *vaddr)
 {
 	const struct image_map *m = image ? nearest_file(t, image, address) : NULL;
 
 	if (!m)
 		return false;
-	struct object *o = t->all.v[m->object];
+	const struct object_place place = { pid, m->start, m->end, m->pgoff };
+	struct object *o = object_use(t, m->object, &place);
 	know_extent(t, o);
 	uint64_t at = address - m->start + m->pgoff + o->extent.code_skew;
 	if (at < o->extent.from || at >= o->extent.to)

@@ -11,8 +11,9 @@ struct object;
 struct object_table;
 
 /* Sets *object, which stays the table's, and *vaddr: the address in the file, as nm shows it.
- * Returns false for memory of no file: the heap, stacks. Reads each file once. */
-bool static_data_find(struct object_table *t, const struct image *image, uint64_t address,
-		      const struct object **object, uint64_t *vaddr);
+ * Returns false for memory of no file: the heap, stacks; and while the file is
+ * not open. Opens a file for pid, which has it mapped. Reads each file once. */
+bool static_data_find(struct object_table *t, uint32_t pid, const struct image *image,
+		      uint64_t address, const struct object **object, uint64_t *vaddr);
 
 #endif

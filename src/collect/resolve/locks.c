@@ -62,7 +62,7 @@ void lock_name(struct buf *b, struct object_table *objects, const struct process
 	const struct object *o;
 	uint64_t vaddr;
 
-	if (!static_data_find(objects, p->image, w->lock.address, &o, &vaddr) || !o->name) {
+	if (!static_data_find(objects, p->pid, p->image, w->lock.address, &o, &vaddr) || !o->name) {
 		buf_adds(b, STATE_LOCK_MARKER "]");
 		return;
 	}
