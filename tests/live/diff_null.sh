@@ -8,7 +8,7 @@
 needs_recording
 
 runs=${DIFF_NULL_RUNS:-40}
-source=tests/golden/reported/diff-two-build-dirs.c
+source=tests/live/prog/cpu_shares.c
 # NAME OPTION…: builds the program in a directory of its own.
 build() {
 	mkdir -p "$tmp/$1"

@@ -174,8 +174,10 @@ END_TEST
 
 static void put_int(struct buf *b, uint64_t v, int size, bool big)
 {
-	for (int i = 0; i < size; i++)
-		buf_addc(b, (char)(v >> 8 * (big ? size - 1 - i : i)));
+	for (int i = 0; i < size; i++) {
+		const int at = big ? size - 1 - i : i;
+		buf_addc(b, at < (int)sizeof v ? (char)(v >> 8 * at) : '\0');
+	}
 }
 
 /* One thread's stack "m", `samples` times; without samples, the file of a program that ended early. */
