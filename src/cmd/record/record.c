@@ -124,9 +124,10 @@ static const struct cmd_opt record_options[] = {
 	  "write a graph, folded stacks and a text for each thread into this directory", OPT_STRING,
 	  OUTPUT(per_thread) },
 	{ NULL, "no-progress", NULL, "no status line", OPT_FLAG, OUTPUT(no_progress) },
-	{ NULL, "buffer", "SIZE", "size of the ring buffer between kernel and cresset", OPT_SIZE,
-	  LIMITS(collect.sampler.buffer_bytes), .def = OPT_DEF(SAMPLER_BUFFER_MIB) "M", .min = 4096,
-	  .max = 1 << 30 },
+	{ NULL, "buffer", "SIZE",
+	  "size of the ring buffer between kernel and cresset (default " OPT_DEF(
+		  SAMPLER_BUFFER_MIB) "M to " OPT_DEF(SAMPLER_BUFFER_MOST_MIB) "M)",
+	  OPT_SIZE, LIMITS(collect.sampler.buffer_bytes), .min = 4096, .max = 1 << 30 },
 	{ NULL, "unwind-memory", "SIZE", "kernel memory for unwind tables", OPT_SIZE,
 	  LIMITS(collect.sampler.unwind_bytes), .def = OPT_DEF(SAMPLER_UNWIND_MIB) "M",
 	  .min = 1 << 20, .max = 1 << 30 },

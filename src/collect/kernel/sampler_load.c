@@ -411,6 +411,18 @@ static uint64_t settled(uint64_t value, uint64_t default_value)
 	return value ? value : default_value;
 }
 
+/* The rings hold the copies of stacks for the time that the reader may not get a CPU, if each
+ * sample needs one. */
+static uint64_t default_buffer(const struct sampler_opts *o)
+{
+	enum { COPIES_LAST_MS = 200, COPY_BYTES = RAW_MAX_STACK / 2 };
+	const uint64_t least = SAMPLER_BUFFER_MIB << 20, most = SAMPLER_BUFFER_MOST_MIB << 20;
+	uint64_t want = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * o->freq_hz * COPIES_LAST_MS /
+			1000 * COPY_BYTES;
+
+	return want < least ? least : want < most ? want : most;
+}
+
 void sampler_opts_settle(struct sampler_opts *o)
 {
 	_Static_assert(SAMPLER_MAX_DEPTH == WALK_MAX_USER, "the walker's limit is the default");
@@ -420,7 +432,7 @@ void sampler_opts_settle(struct sampler_opts *o)
 	o->freq_hz = settled(o->freq_hz, SAMPLER_FREQ_HZ);
 	o->max_depth = settled(o->max_depth, SAMPLER_MAX_DEPTH);
 	o->unwind_bytes = settled(o->unwind_bytes, SAMPLER_UNWIND_MIB << 20);
-	o->buffer_bytes = settled(o->buffer_bytes, SAMPLER_BUFFER_MIB << 20);
+	o->buffer_bytes = settled(o->buffer_bytes, default_buffer(o));
 }
 
 static uint32_t first_cpu(const struct sampler *s)

@@ -52,17 +52,19 @@ enum { COLLECT_MAX_TARGETS = 10240 };
 
 /* Defaults that 0 stands for below. They are macros with a unit because texts of options are made
  * of them. */
-#define SAMPLER_FREQ_HZ    99
-/* limit: MiB of the ring buffer, by default */
-#define SAMPLER_BUFFER_MIB 1
-#define SAMPLER_UNWIND_MIB 32
-#define SAMPLER_MAX_DEPTH  512 /* WALK_MAX_USER */
-#define WAIT_MAX_BLOCK_H   1
-#define WAIT_MAX_RATE      20000
+#define SAMPLER_FREQ_HZ         99
+/* limit: MiB of the ring buffer, by default, with few CPUs or at a low rate */
+#define SAMPLER_BUFFER_MIB      1
+/* limit: MiB of the ring buffer, by default, with many CPUs or at a high rate */
+#define SAMPLER_BUFFER_MOST_MIB 4
+#define SAMPLER_UNWIND_MIB      32
+#define SAMPLER_MAX_DEPTH       512 /* WALK_MAX_USER */
+#define WAIT_MAX_BLOCK_H        1
+#define WAIT_MAX_RATE           20000
 /* Default of min_block_ns, in which 0 means 0. */
-#define WAIT_MIN_BLOCK_MS  1
-#define WAIT_MIN_BLOCK_NS  (WAIT_MIN_BLOCK_MS * 1000000ull)
-#define WAIT_MAX_BLOCK_NS  (WAIT_MAX_BLOCK_H * 3600000000000ull)
+#define WAIT_MIN_BLOCK_MS       1
+#define WAIT_MIN_BLOCK_NS       (WAIT_MIN_BLOCK_MS * 1000000ull)
+#define WAIT_MAX_BLOCK_NS       (WAIT_MAX_BLOCK_H * 3600000000000ull)
 
 struct wait_opts {
 	uint64_t min_block_ns, max_block_ns; /* waits outside get no stack */
