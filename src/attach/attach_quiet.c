@@ -307,8 +307,8 @@ static bool has_ready_thread(const struct look *l)
 	return false;
 }
 
-/* Whether hardly any page was made or freed for long enough: in one window a thread that keeps the
- * lock may make few, if memory is slow. Begins anew from time to time, as memory also grows. */
+/* Whether hardly any page was made or freed for long enough: if memory is slow, a thread that holds
+ * the lock makes few in one window. Starts again from time to time, as memory may also grow. */
 static bool is_calm(struct attach_quiet *q, uint64_t now_ns)
 {
 	bool is_busy = q->calm_ns && is_far(q->resident_pages, q->calm_pages);

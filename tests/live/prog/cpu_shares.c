@@ -41,7 +41,8 @@ __attribute__((noinline)) static void w_fault(void)
 
 int main(int argc, char **argv)
 {
-	const int64_t until = clock_us(CLOCK_MONOTONIC) + (argc > 1 ? (int64_t)(atof(argv[1]) * 1e6) : 0);
+	const int64_t until =
+		clock_us(CLOCK_MONOTONIC) + (argc > 1 ? (int64_t)(atof(argv[1]) * 1e6) : 0);
 
 	do {
 		w_a(4000);

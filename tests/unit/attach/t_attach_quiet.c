@@ -33,7 +33,8 @@ static void *makes_pages_slowly(void *arg)
 	const size_t size = 64 << 20;
 
 	for (;;) {
-		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 		for (size_t at = 0; p != MAP_FAILED && at < size; at += 4096) {
 			uint64_t until_ns = clock_mono_ns() + 33000;
 			p[at] = 1;
