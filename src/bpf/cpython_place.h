@@ -80,21 +80,34 @@ static __always_inline void python_add_loops(struct python_ref *ref)
 			python_write_loops(ref, &p->cursors[i]);
 }
 
-/* Writes the groups after the frames, in place of native frames. */
-__weak int python_write_groups(__u32 index)
+static __always_inline void python_write_groups_with(__u32 index, const int by_loop)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
-	struct python_ref ref;
+	struct python_ref ref = { s, p, 0 };
 
 	if (!use_python || !s || !p)
-		return 0;
-	ref = (struct python_ref){ s, p, 0 };
+		return;
 	p->n_written = 0;
-	for (__u32 i = 0; i < PYTHON_GROUPS; i += PYTHON_GROUPS_AT_ONCE)
-		if (python_write_some_groups(index, i))
-			break;
+	if (by_loop)
+		bpf_loop(PYTHON_GROUPS, python_write_group_of, &ref, 0);
+	else
+		for (__u32 i = 0; i < PYTHON_GROUPS; i += PYTHON_GROUPS_AT_ONCE)
+			if (python_write_some_groups(index, i))
+				break;
 	python_add_loops(&ref);
+}
+
+/* Write the groups after the frames, in place of native frames. Global functions: verified once. */
+__weak int python_write_groups(__u32 index)
+{
+	python_write_groups_with(index, 0);
+	return 0;
+}
+
+__weak int python_write_groups_by_loop(__u32 index)
+{
+	python_write_groups_with(index, 1);
 	return 0;
 }
 

@@ -509,7 +509,17 @@ static __always_inline void python_turns(__u32 index)
 			break;
 }
 
-/* For bpf_loop, which all kernels with sleepable iterators have. */
+/* For bpf_loop. */
+static long python_turn_of(__u32 i, void *ctx)
+{
+	struct python_ref *ref = ctx;
+
+	if (python_turn(0, ref))
+		return 1;
+	return i % 64 == 63 && python_is_late(ref->s->index);
+}
+
+/* The same for another task; all kernels with sleepable iterators have bpf_loop. */
 static long python_step_of(__u32 i, void *ctx)
 {
 	struct python_ref *ref = ctx;
@@ -548,13 +558,14 @@ static __always_inline int python_end(struct scratch *s, struct python_walk *p)
 	return p->is_cut;
 }
 
-/* Collects the Python frames of the current thread into the scratch of that index. A global
- * function: verified once. */
-__weak int python_collect(__u32 index, __u32 tgid, __u64 now_ns)
+static __always_inline int python_collect_with(__u32 index, __u32 tgid, __u64 now_ns,
+					       const int by_loop)
 {
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
 	struct cpython_process *process = bpf_map_lookup_elem(&cpython_processes, &tgid);
+
+	struct python_ref ref = { s, p, 0 };
 
 	if (!use_python || !s || !p || !process)
 		return 0;
@@ -562,8 +573,23 @@ __weak int python_collect(__u32 index, __u32 tgid, __u64 now_ns)
 	python_start(p, (struct task_struct *)bpf_get_current_task(), now_ns);
 	if (!p->thread_pointer)
 		return 0;
-	python_turns(index);
+	if (by_loop)
+		bpf_loop(PYTHON_STEPS, python_turn_of, &ref, 0);
+	else
+		python_turns(index);
 	return python_end(s, p);
+}
+
+/* Collect the Python frames of the current thread into the scratch of that index. Global functions:
+ * verified once. */
+__weak int python_collect(__u32 index, __u32 tgid, __u64 now_ns)
+{
+	return python_collect_with(index, tgid, now_ns, 0);
+}
+
+__weak int python_collect_by_loop(__u32 index, __u32 tgid, __u64 now_ns)
+{
+	return python_collect_with(index, tgid, now_ns, 1);
 }
 
 #endif

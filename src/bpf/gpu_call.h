@@ -207,7 +207,7 @@ __weak int gpu_walk(__u32 index, __u32 tgid, __u64 now_ns)
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 
 	if (s)
-		walk_by_rules(s, tgid, now_ns);
+		walk_by_rules(s, tgid, now_ns, WALK_BY_PARTS);
 	return 0;
 }
 
@@ -274,7 +274,7 @@ static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 	if (s->head.walk_end == WALK_NOT_LOADED) {
 		s->out_wait.sample = ev->sample;
 		s->out_wait.wait = *(const struct wait_info *)&ev->gpu;
-		if (sample_raw(s, FROM_OTHERS))
+		if (sample_raw(s, FROM_OTHERS, WALK_BY_PARTS))
 			return 0;
 	}
 	ev->sample.kind = EVENT_GPU;

@@ -22,7 +22,7 @@ static __always_inline void send_fault(struct scratch *s, struct task_struct *ta
 	__builtin_memset(&ev->fault, 0, sizeof ev->fault);
 	ev->fault.bits = bits;
 	ev->fault.parts = PART_FAULT;
-	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS))
+	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS, WALK_BY_PARTS))
 		return;
 	n = hash_stack(s, WALK_MAX_KERNEL);
 	if (n) {

@@ -2,9 +2,10 @@
 /* bpf/sample.bpf.c: the BPF programs of the sampler: one sample per timer tick of a CPU, and
  * processes that start and end; waits are in off_cpu.h.
  *
- * sample_walk and sample_plain are the same sampler with different walks of the user stack: our own
- * (bpf/unwind.h), or the kernel's helper (frame pointers, at most kernel.perf_event_max_stack
- * frames) where the verifier refuses ours. Everything that goes wrong is counted in `counters`. */
+ * The sample programs are the same sampler with different walks of the user stack: our own
+ * (bpf/unwind.h), or, in sample_plain, the kernel's helper (frame pointers, at most
+ * kernel.perf_event_max_stack frames) where the verifier refuses ours. Everything that goes wrong
+ * is counted in `counters`. */
 #include "bpf/cpython_walk.h"
 #include "bpf/cycle_clock.h"
 #include "bpf/off_cpu.h"
@@ -182,9 +183,9 @@ static __always_inline int has_user_side(void)
 	return BPF_CORE_READ(task, mm) && !(BPF_CORE_READ(task, flags) & TASK_PF_KTHREAD);
 }
 
-/* Fills s with the stack. */
+/* Fills s with the stack. plain: by the helper; else by way. */
 static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
-				       __u32 tgid, __u64 now_ns, int plain)
+				       __u32 tgid, __u64 now_ns, int plain, const enum walk_way way)
 {
 	__u64 *regs = s->walk.regs;
 	__u32 end;
@@ -210,7 +211,7 @@ static __always_inline void take_stack(struct bpf_perf_event_data *ctx, struct s
 		if (in_user || has_user_side())
 			walk_by_helper(ctx, s);
 	} else if (in_user || regs_of_task(regs)) {
-		walk_by_rules(s, tgid, now_ns);
+		walk_by_rules(s, tgid, now_ns, way);
 	}
 }
 
@@ -273,7 +274,8 @@ static __always_inline void send_sample(struct event_sample *ev)
 		count(COUNT_RING_FULL);
 }
 
-static __always_inline int take_sample(struct bpf_perf_event_data *ctx, __u64 now_ns, int plain)
+static __always_inline int take_sample(struct bpf_perf_event_data *ctx, __u64 now_ns, int plain,
+				       const enum walk_way way)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct event_sample ev = { .kind = EVENT_SAMPLE };
@@ -299,12 +301,12 @@ static __always_inline int take_sample(struct bpf_perf_event_data *ctx, __u64 no
 	take_trace(s, ev.tgid);
 	ev.trace = s->trace;
 	patch_return(s, ev.tid);
-	take_stack(ctx, s, ev.tgid, ev.time_ns, plain);
+	take_stack(ctx, s, ev.tgid, ev.time_ns, plain, way);
 	ev.gpu_call = s->gpu_call;
 	if (!plain && s->head.walk_end == WALK_NOT_LOADED) {
 		s->out_wait.sample = ev;
 		s->out_wait.wait = (struct wait_info){ 0 };
-		if (sample_raw(s, FROM_SAMPLER))
+		if (sample_raw(s, FROM_SAMPLER, way))
 			return 0;
 	}
 	n = hash_stack(s, (plain ? 2 : 1) * WALK_MAX_KERNEL);
@@ -316,13 +318,14 @@ static __always_inline int take_sample(struct bpf_perf_event_data *ctx, __u64 no
 	return 0;
 }
 
-static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
+static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain,
+				  const enum walk_way way)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!(__u32)bpf_get_current_pid_tgid())
 		return 0; /* idle */
-	take_sample(ctx, now_ns, plain);
+	take_sample(ctx, now_ns, plain, way);
 	count_run(now_ns);
 	return 0;
 }
@@ -330,11 +333,17 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, int plain)
 SEC("perf_event")
 int sample_walk(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, 0);
+	return sample(ctx, 0, WALK_BY_LOOP);
+}
+
+SEC("perf_event")
+int sample_walk_before_5_17(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, 0, WALK_BY_PARTS);
 }
 
 SEC("perf_event")
 int sample_plain(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, 1);
+	return sample(ctx, 1, WALK_BY_PARTS);
 }

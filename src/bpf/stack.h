@@ -158,8 +158,11 @@ static __always_inline int walk_step(struct scratch *s, struct known_frames *kno
 	return 0;
 }
 
-/* Frames per call of walk_some_frames. As a global function it is verified once, and it works on
- * all kernels, unlike bpf_loop (5.17). */
+/* How a program goes from frame to frame: by bpf_loop (5.17), whose callback the verifier checks
+ * once, or by global functions that take some frames at a time, on all kernels. */
+enum walk_way { WALK_BY_PARTS, WALK_BY_LOOP };
+
+/* Frames per call of walk_some_frames. */
 enum { FRAMES_AT_ONCE = 8 };
 __weak int walk_some_frames(__u32 index)
 {
@@ -190,6 +193,30 @@ __weak int walk_frames(__u32 index)
 	return 0;
 }
 
+struct walk_ref {
+	struct scratch *s;
+	struct known_frames *known;
+};
+
+static long walk_step_of(__u32 i, void *ctx)
+{
+	struct walk_ref *ref = ctx;
+
+	if (walk_step(ref->s, ref->known))
+		return 1;
+	return i % 64 == 63 && walk_is_late(ref->s->index);
+}
+
+__weak int walk_frames_by_loop(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct walk_ref ref = { s, s ? known_of(s) : 0 };
+
+	if (s && ref.known)
+		bpf_loop(SCRATCH_USER + FRAMES_AT_ONCE, walk_step_of, &ref, 0);
+	return 0;
+}
+
 /* User addresses from the kernel's helper, which cannot say why its walk ended. */
 static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
 {
@@ -204,7 +231,7 @@ static __always_inline void walk_by_helper(void *ctx, struct scratch *s)
 
 /* Collects the Python frames, which are first. Returns nonzero if there are more. */
 static __always_inline int begin_python(struct scratch *s, const struct space_process *p,
-					__u32 tgid, __u64 now_ns)
+					__u32 tgid, __u64 now_ns, const enum walk_way way)
 {
 	int is_cut;
 
@@ -212,7 +239,8 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 	s->head.n_python = 0;
 	if (!p || !p->has_python)
 		return 0;
-	is_cut = python_collect(s->index, tgid, now_ns);
+	is_cut = way == WALK_BY_LOOP ? python_collect_by_loop(s->index, tgid, now_ns)
+				     : python_collect(s->index, tgid, now_ns);
 	if (!s->head.n_python)
 		return is_cut;
 	s->head.tgid = tgid;
@@ -270,7 +298,8 @@ static __always_inline int is_settled(struct space_process *p, __u64 now_ns)
 	return now_ns - p->sent_ns > SPACE_SETTLED_NS && now_ns - p->counted_ns > SPACE_SETTLED_NS;
 }
 
-static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns)
+static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 now_ns,
+					  const enum walk_way way)
 {
 	struct walk *w = &s->walk;
 	struct space_process *p = use_tables ? bpf_map_lookup_elem(&processes, &tgid) : 0;
@@ -287,11 +316,13 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	s->has_window = 0;
 	s->user_hash = HASH_SEED;
 	w->settled = p && is_settled(p, now_ns);
-	is_cut = begin_python(s, p, tgid, now_ns);
+	is_cut = begin_python(s, p, tgid, now_ns, way);
 	walk_begin(w);
 	if (w->regs[PT_CS] == X86_USER32_CS) {
 		append(w, FRAME_ADDRESS | w->ip);
 		w->end = WALK_32BIT;
+	} else if (way == WALK_BY_LOOP) {
+		walk_frames_by_loop(s->index);
 	} else {
 		walk_frames(s->index);
 	}
@@ -632,7 +663,8 @@ static __always_inline __u32 hash_without_user(struct scratch *s, __u32 n_python
 
 /* Sends the event in out_wait with the copy of its stack. Returns 0, with the stack unchanged, if
  * it has to be sent without. */
-static __always_inline int sample_raw(struct scratch *s, const enum sender from)
+static __always_inline int sample_raw(struct scratch *s, const enum sender from,
+				      const enum walk_way way)
 {
 	const __u32 n_user = s->head.n_user, n_python = s->head.n_python;
 	const __u64 user_hash = s->user_hash;
@@ -640,7 +672,9 @@ static __always_inline int sample_raw(struct scratch *s, const enum sender from)
 
 	s->out_wait.sample.stack_hash = n ? s->head.stack_hash : 0;
 	if (from == FROM_SAMPLER ? send_sample_raw(s->index) : send_other_raw(s->index)) {
-		if (n_python)
+		if (n_python && way == WALK_BY_LOOP)
+			python_write_groups_by_loop(s->index);
+		else if (n_python)
 			python_write_groups(s->index);
 		if (n)
 			send_stack(s, n, from);

@@ -60,7 +60,7 @@ __weak int walk_of_wait(__u32 index, __u32 tgid, __u64 now_ns)
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
 
 	if (s)
-		walk_by_rules(s, tgid, now_ns);
+		walk_by_rules(s, tgid, now_ns, WALK_BY_PARTS);
 	return 0;
 }
 
@@ -106,7 +106,7 @@ static __always_inline void send_wait_with(struct task_struct *task, struct scra
 
 	ev->sample.trace = s->trace;
 	ev->sample.gpu_call = s->gpu_call;
-	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS))
+	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS, WALK_BY_PARTS))
 		return;
 	send_hashed(ev, s, hash_stack(s, WALK_MAX_KERNEL));
 }

@@ -32,6 +32,7 @@ static const bool candidate_fits[][CANDIDATES] = {
 	[DEBUG_SHARED] = { [BY_BUILD_ID] = true, [AS_WRITTEN] = true, [BELOW_DEBUG_DIR] = true },
 	[DEBUG_DWO] = { [AS_WRITTEN] = true, [BASENAME_BESIDE] = true },
 	[DEBUG_PACKAGE] = { [PACKAGE] = true },
+	[DEBUG_SECTION_CACHE] = { false },
 };
 
 static bool link_is_plain_name(const char *name)

@@ -93,6 +93,8 @@ enum debug_kind {
 	DEBUG_SHARED,
 	DEBUG_DWO,     /* split DWARF of one of its units, by name and dir */
 	DEBUG_PACKAGE, /* split DWARF of all its units: its own name plus .dwp */
+	/* not a file: the directory of symbol/dwarf/section_cache.h; -1: nothing is stored */
+	DEBUG_SECTION_CACHE,
 };
 struct debug_request {
 	enum debug_kind kind;

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/cache_dir.h"
-#include "base/clock.h"
+#include "base/file_identity.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -15,13 +15,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #define MAGIC "CRTABLE" /* with its NUL */
@@ -30,15 +27,11 @@ enum { TRIM_EVERY_BYTES = 32 << 20, SUMMED_FROM = 24, SUFFIX_BYTES = 24 };
 /* For the tables that are not saved yet at the end. */
 enum { CLOSE_NS = 300000000 };
 
-struct table_file_id {
-	uint64_t ino, size;
-	int64_t mtime_s, mtime_ns, ctime_s, ctime_ns;
-};
 struct table_file_header {
 	char magic[8];
 	uint32_t version, builder;
 	uint64_t sum;
-	struct table_file_id id;
+	struct file_identity id;
 	uint32_t build_id_len;
 	uint8_t build_id[CACHE_MAX_KEY];
 	uint32_t n_rules, dir_chunk, first_page, n_pages, image_bytes;
@@ -48,45 +41,18 @@ _Static_assert((int)CACHE_MAX_KEY >= (int)BUILD_ID_MAX, "a build id is a key");
 
 /* Identifies a file. Its table may be saved. */
 struct table_key {
-	struct table_file_id id;
+	struct file_identity id;
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_len;
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static bool has_settled(const struct stat *st)
-{
-	int64_t now_ns = (int64_t)clock_wall_ns();
-	int64_t changed_ns = st->st_ctim.tv_sec * 1000000000ll + st->st_ctim.tv_nsec;
-
-	return now_ns - changed_ns >= TABLE_CACHE_SETTLED_NS;
-}
-
-static bool keeps_times(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC &&
-	       fs.f_type != HUGETLBFS_MAGIC && fs.f_type != FUSE_SUPER_MAGIC;
-}
-
-static bool identify(int fd, struct table_file_id *out)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !has_settled(&st))
-		return false;
-	*out = (struct table_file_id){ st.st_ino,          st.st_size,        st.st_mtim.tv_sec,
-				       st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec };
-	return true;
-}
-
 /* Returns whether there is a key. */
 static bool make_key(const struct table_cache *c, int fd, struct table_key *out)
 {
 	*out = (struct table_key){ 0 };
-	if (c->dir < 0 || !keeps_times(fd) || !identify(fd, &out->id))
+	if (c->dir < 0 || !file_identity_of(fd, &out->id))
 		return false;
 	int len = elf_build_id(fd, out->build_id, sizeof out->build_id);
 
@@ -424,13 +390,6 @@ void table_cache_close(struct table_cache *c)
 	*c = (struct table_cache){ .dir = -1 };
 }
 
-static bool is_unchanged(int fd, const struct table_key *k)
-{
-	struct table_file_id now;
-
-	return identify(fd, &now) && memcmp(&now, &k->id, sizeof now) == 0;
-}
-
 int table_cache_build(struct table_cache *c, int fd, struct unwind_table *out, struct err *err)
 {
 	struct table_key k;
@@ -439,7 +398,7 @@ int table_cache_build(struct table_cache *c, int fd, struct unwind_table *out, s
 	if (has_key && load(c, &k, out) == 0)
 		return 0;
 	int rc = unwind_table_build(fd, out, err);
-	if (rc == 0 && has_key && is_unchanged(fd, &k))
+	if (rc == 0 && has_key && file_identity_is(fd, &k.id))
 		save_later(c, &k, out);
 	return rc;
 }

@@ -2,14 +2,9 @@
  * second recording, and a program that is run again, need no call frame information.
  *
  * A table belongs to one file, which is known by its build id, inode, size and times: a build id
- * alone can be claimed by any program. Its times do not show every change, so the cache has no
- * table of a file that
- *
- *   - was changed less than TABLE_CACHE_SETTLED_NS ago: another change may leave its times as they
- *     are. So programs that are compiled and run once leave nothing here;
- *   - is on a file system in memory, or of a user's program: inode numbers are used again, writes
- *     through a mapping leave no time, any time can be claimed;
- *   - changed while its table was built.
+ * alone can be claimed by any program. The cache has no table of a file without a
+ * base/file_identity.h, so programs that are compiled and run once leave nothing here; nor of one
+ * that changed while its table was built.
  *
  *     offset  bytes
  *     0       8     "CRTABLE\0"
@@ -43,7 +38,6 @@ enum {
 #define TABLE_CACHE_MAX_BYTES     (256ull << 20)
 /* limit TABLE_CACHE_UNSAVED_BYTES: those waiting for the disk; others are not saved */
 #define TABLE_CACHE_UNSAVED_BYTES (4ull << 20)
-#define TABLE_CACHE_SETTLED_NS    2000000000ll
 
 #define TABLE_CACHE "tables" /* in the directory of all caches */
 

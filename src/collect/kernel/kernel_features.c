@@ -49,6 +49,7 @@ static const struct {
 	{ FEATURE_TASK_STORAGE, { "bpf_task_storage_get", "BPF_MAP_TYPE_TASK_STORAGE" }, NULL },
 	{ FEATURE_TASK_REGS, { "bpf_task_pt_regs" }, NULL },
 	{ FEATURE_ATTACH_COOKIE, { "bpf_get_attach_cookie" }, NULL },
+	{ FEATURE_LOOP, { "bpf_loop" }, NULL },
 	{ FEATURE_COPY_FROM_TASK, { "bpf_copy_from_user_task", "bpf_loop" }, NULL },
 	{ FEATURE_PREV_STATE, { "sched_switch.prev_state" }, NULL },
 	{ FEATURE_GROWING_TABLES, { NULL }, has_growing_tables },

@@ -26,6 +26,7 @@ enum kernel_feature {
 	FEATURE_SLEEPERS_MOVE =
 		1 << 11, /* sleeping threads may still be queued, and move to another queue: 6.12 */
 	FEATURE_BUSY_TIME = 1 << 12, /* how long a CPU's tasks have run: CONFIG_SCHEDSTATS */
+	FEATURE_LOOP = 1 << 13,      /* bpf_loop: 5.17 */
 };
 
 struct kernel_features {

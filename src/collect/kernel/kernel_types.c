@@ -178,7 +178,7 @@ const struct kernel_type_row kernel_type_rows[] = {
 	FIELD("task_struct.stack",      POINTER, COPIED,          BASE | WAITS | WAKERS | FAULTS,
 	      WALKER | WAITS | FAULTS, .instead_of = "bpf_task_pt_regs"),
 	OTHER(HELPER, "bpf_get_attach_cookie", GPU, GPU, .since = "5.15"),
-	OTHER(HELPER, "bpf_loop", WAITS, 0, .since = "5.17",
+	OTHER(HELPER, "bpf_loop", BASE | WAITS, 0, .since = "5.17",
 	      .without = "pending waits have kernel stacks only"),
 	OTHER(HELPER, "bpf_find_vma", WAITS, 0, .since = "5.17",
 	      .without = "pending waits have kernel stacks only"),

@@ -162,6 +162,20 @@ static void fix_tables(struct sampler *s)
 			bpf_map__set_max_entries(rooms[i].map, rooms[i].most);
 }
 
+/* Of the programs that sample, one is loaded. */
+static void choose_sampler(struct sampler *s, bool plain)
+{
+	struct bpf_program *const all[] = { s->bpf->progs.sample_walk,
+					    s->bpf->progs.sample_walk_before_5_17,
+					    s->bpf->progs.sample_plain };
+
+	s->program = plain                          ? s->bpf->progs.sample_plain
+		     : s->kernel.has & FEATURE_LOOP ? s->bpf->progs.sample_walk
+						    : s->bpf->progs.sample_walk_before_5_17;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		bpf_program__set_autoload(all[i], sampler_samples_cpus(s) && all[i] == s->program);
+}
+
 static void set_knobs(struct sampler *s, bool plain)
 {
 	struct sample_bpf__rodata *k = s->bpf->rodata;
@@ -181,8 +195,6 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->has_gpu = collect_probes_gpu(s->opts.events);
 	if (!k->has_gpu)
 		bpf_map__set_max_entries(s->bpf->maps.gpu_threads, 1);
-	bpf_program__set_autoload(s->bpf->progs.sample_walk, sampler_samples_cpus(s) && !plain);
-	bpf_program__set_autoload(s->bpf->progs.sample_plain, sampler_samples_cpus(s) && plain);
 	bpf_program__set_autoload(s->bpf->progs.fault_user, s->opts.events & COLLECT_PAGE_FAULT);
 	bpf_program__set_autoload(s->bpf->progs.fault_kernel, s->opts.events & COLLECT_PAGE_FAULT);
 	k->use_tables = s->use_tables;
@@ -199,7 +211,7 @@ static void set_knobs(struct sampler *s, bool plain)
 	bpf_program__set_autoload(s->bpf->progs.follow_fork, s->opts.target == TARGET_PID);
 	bpf_program__set_autoload(s->bpf->progs.follow_exec, follow && s->opts.wait_exec);
 	bpf_program__set_autoload(s->bpf->progs.follow_exit, follow);
-	s->program = plain ? s->bpf->progs.sample_plain : s->bpf->progs.sample_walk;
+	choose_sampler(s, plain);
 }
 
 static void close_object(struct sampler *s)

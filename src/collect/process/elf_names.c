@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "symbol/debuginfod.h"
 #include "symbol/disk_cache.h"
+#include "symbol/dwarf/section_cache.h"
 #include "symbol/elf/elf_file.h"
 
 #include <fcntl.h>
@@ -16,10 +17,11 @@
 
 void name_files_open(struct name_files *f, const struct name_files_opts *opts)
 {
-	*f = (struct name_files){ .names_dir = -1, .debug_dir = -1 };
+	*f = (struct name_files){ .names_dir = -1, .debug_dir = -1, .sections_dir = -1 };
 	if (!opts->cache_dir)
 		return;
 	f->names_dir = cache_dir_open(opts->cache_dir, NAME_FILES_CACHE, NULL);
+	f->sections_dir = cache_dir_open(opts->cache_dir, SECTION_CACHE, NULL);
 	if (!opts->debuginfod.urls || !*opts->debuginfod.urls)
 		return;
 	f->debug_dir = cache_dir_open(opts->cache_dir, "debuginfo", NULL);
@@ -43,9 +45,13 @@ void name_files_close(struct name_files *f)
 		cache_dir_trim(f->debug_dir, DEBUGINFOD_CACHE_MAX_BYTES);
 	if (f->kept_names)
 		cache_dir_trim(f->names_dir, DISK_CACHE_MAX_BYTES);
+	if (f->gave_sections)
+		cache_dir_trim(f->sections_dir, SECTION_CACHE_MAX_BYTES);
 	debuginfod_free(f->debuginfod);
 	if (f->names_dir >= 0)
 		close(f->names_dir);
+	if (f->sections_dir >= 0)
+		close(f->sections_dir);
 	if (f->debug_dir >= 0)
 		close(f->debug_dir);
 }
@@ -66,10 +72,20 @@ static int locate_here(struct elf_names *e, const struct debug_request *req, uns
 	return -1;
 }
 
+static int give_sections(struct name_files *f)
+{
+	if (f->sections_dir < 0)
+		return -1;
+	f->gave_sections = true;
+	return fcntl(f->sections_dir, F_DUPFD_CLOEXEC, 0);
+}
+
 /* Asks the servers last, and only once: their response has been compared already. */
 int elf_names_locate(void *ctx, const struct debug_request *req, unsigned attempt)
 {
 	struct elf_names *e = ctx;
+	if (req->kind == DEBUG_SECTION_CACHE)
+		return give_sections(e->files);
 	if (attempt == 0)
 		e->asked_now = false;
 	int fd = locate_here(e, req, attempt);

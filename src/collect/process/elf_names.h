@@ -24,6 +24,8 @@ struct name_files_opts {
 
 struct name_files {
 	int names_dir, debug_dir;      /* -1 = none */
+	int sections_dir;              /* of symbol/dwarf/section_cache.h; -1 = none */
+	bool gave_sections;            /* it may have new files */
 	struct debuginfod *debuginfod; /* NULL = none */
 	bool kept_names;               /* something was written */
 };

@@ -528,6 +528,10 @@ struct dwarf *dwarf_open(const struct elf_file *f, const struct elf_layout *layo
 	d->locate = locate;
 	d->ctx = ctx;
 	d->next_number = DWARF_NUMBER_DWO;
+	if (locate) {
+		const struct debug_request req = { .kind = DEBUG_SECTION_CACHE };
+		sections_use_cache(&d->main.sections, f, locate(ctx, &req, 0));
+	}
 	dwarf_file_read_units(&d->main);
 	open_alt(d, f);
 	map_units(d);

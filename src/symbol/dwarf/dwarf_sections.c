@@ -118,7 +118,13 @@ void sections_done(struct dwarf_sections *s)
 			munmap(s->s[id].data, s->s[id].size + SLACK_BYTES);
 		free(s->s[id].present);
 	}
+	section_cache_close(&s->cache);
 	*s = (struct dwarf_sections){ 0 };
+}
+
+void sections_use_cache(struct dwarf_sections *s, const struct elf_file *f, int dir)
+{
+	section_cache_open(&s->cache, dir, f);
 }
 
 /* --- unpacking -------------------------------------------------------------------------------- */
@@ -135,21 +141,33 @@ static bool unpack_zlib(const uint8_t *packed, size_t len, uint8_t *to, uint64_t
 	return ok;
 }
 
-static bool section_unpack(struct dwarf_sections *s, struct dwarf_section *sec)
+static bool section_decompress(const struct dwarf_sections *s, struct dwarf_section *sec)
 {
 	/* Incompressible data grow a little; further bytes are not part of the section. */
 	uint64_t most = sec->size + sec->size / 8 + UNPACK_SLACK;
 	size_t len = sec->file_size < most ? sec->file_size : most;
-	if (sec->size > DWARF_MAX_UNPACKED - s->unpacked_bytes)
-		return false;
-	s->unpacked_bytes += sec->size;
-	madvise(sec->data, sec->size, MADV_HUGEPAGE); /* all of it will be used: fewer faults */
 	uint8_t *packed = xmalloc(len ? len : 1);
 	len = elf_file_read_some(&s->file, sec->offset, packed, len);
 	bool ok = sec->packing == DWARF_ZLIB
 			  ? unpack_zlib(packed, len, sec->data, sec->size)
 			  : ZSTD_decompress(sec->data, sec->size, packed, len) == sec->size;
 	free(packed);
+	return ok;
+}
+
+static bool section_unpack(struct dwarf_sections *s, struct dwarf_section *sec)
+{
+	const struct section_place place = { sec->offset, sec->file_size, sec->size };
+
+	if (sec->size > DWARF_MAX_UNPACKED - s->unpacked_bytes)
+		return false;
+	s->unpacked_bytes += sec->size;
+	madvise(sec->data, sec->size, MADV_HUGEPAGE); /* all of it will be used: fewer faults */
+	if (section_cache_load(&s->cache, &place, sec->data))
+		return true;
+	bool ok = section_decompress(s, sec);
+	if (ok)
+		section_cache_save(&s->cache, &place, s->file.fd, sec->data);
 	return ok;
 }
 

@@ -4,14 +4,15 @@
  * each section gets address space of its full size, and blocks of the file are read into place
  * (pread, never mapped: see elf_file.h) when their bytes are needed; bytes past the end of the
  * file read as 0. Past DWARF_KEEP_BYTES sections_trim drops blocks. A compressed section
- * (SHF_COMPRESSED with zlib or zstd, .zdebug_*) is decompressed entirely at its first use, and
- * stays in memory.
+ * (SHF_COMPRESSED with zlib or zstd, .zdebug_*) is decompressed entirely at its first use, or read
+ * from a cache, and stays in memory.
  *
  * Little-endian files only, like all supported machines. */
 #ifndef CRESSET_SYMBOL_DWARF_DWARF_SECTIONS_H
 #define CRESSET_SYMBOL_DWARF_DWARF_SECTIONS_H
 
 #include "base/buf.h"
+#include "symbol/dwarf/section_cache.h"
 #include "symbol/elf/elf_file.h"
 
 /* limit: a debug information section; address space, not memory */
@@ -50,12 +51,17 @@ struct dwarf_sections {       /* zeroed = no sections */
 	struct elf_file file; /* fd, image and size only: its ELF handle is not used */
 	struct dwarf_section s[DWARF_SECTIONS];
 	uint64_t read_bytes, unpacked_bytes; /* in memory now */
+	struct section_cache cache;
 };
 
 /* Finds the sections: those of split DWARF (*.dwo) if split is true. Returns false if there is no
  * .debug_info. f->fd must stay open until sections_done. */
 bool sections_find(struct dwarf_sections *s, const struct elf_file *f, bool split);
 void sections_done(struct dwarf_sections *s);
+
+/* Stores decompressed sections of f, the file of sections_find, in a directory of
+ * symbol/dwarf/section_cache.h, which becomes theirs; -1: none. */
+void sections_use_cache(struct dwarf_sections *s, const struct elf_file *f, int dir);
 
 /* Returns the bytes [offset, offset + len) of a section, or NULL if it does not have them. The
  * pointer is valid until sections_done, its content until sections_trim. */

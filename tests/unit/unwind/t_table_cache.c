@@ -2,6 +2,7 @@
 /* Unwind tables on disk: a loaded one equals the built one, and is only used for the file that it was built from. */
 #include "base/cache_dir.h"
 #include "base/clock.h"
+#include "base/file_identity.h"
 #include "base/fs.h"
 #include "unit.h"
 #include "unwind/table_cache.h"
@@ -48,7 +49,7 @@ static void settle(const char *path)
 
 	ck_assert_int_eq(stat(path, &st), 0);
 	int64_t settled_ns =
-		st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec + TABLE_CACHE_SETTLED_NS;
+		st.st_ctim.tv_sec * 1000000000ll + st.st_ctim.tv_nsec + FILE_SETTLED_NS;
 	while ((int64_t)clock_wall_ns() < settled_ns) {
 		ck_assert_uint_lt(clock_mono_ns(), end_ns);
 		usleep(10000);
@@ -143,7 +144,7 @@ START_TEST(a_file_that_was_just_changed_is_not_saved)
 		copy_program(copy);
 		changed_ns = clock_mono_ns();
 		take(copy);
-	} while (clock_mono_ns() - changed_ns >= TABLE_CACHE_SETTLED_NS / 2 && tries++ < 20);
+	} while (clock_mono_ns() - changed_ns >= FILE_SETTLED_NS / 2 && tries++ < 20);
 	counts(0, 0, 0);
 	teardown();
 }
