@@ -230,7 +230,7 @@ static int attach_faults(struct sampler *s, const char **refused)
 							      s->bpf->progs.fault_kernel };
 
 	for (int i = 0; i < SAMPLER_FAULT_PROGRAMS; i++) {
-		if (!(s->opts.events & COLLECT_PAGE_FAULT))
+		if (!(s->opts.events & COLLECT_FAULTS))
 			continue;
 		s->faults[i] = bpf_program__attach(progs[i]);
 		*refused = bpf_program__name(progs[i]);
@@ -266,10 +266,11 @@ static bool raw_fits(const struct event_raw *raw, size_t size)
 
 static bool is_fault(uint16_t kind, const void *data, size_t size)
 {
-	const struct event_raw *raw = data;
+	const struct event_fault *f = data; /* also the start of an event_raw */
+	bool is_raw = kind == EVENT_RAW && size >= sizeof(struct event_raw);
 
-	return kind == EVENT_FAULT ||
-	       (kind == EVENT_RAW && size >= sizeof *raw && raw->ev.wait.parts == PART_FAULT);
+	return (kind == EVENT_FAULT || (is_raw && f->fault.parts == PART_FAULT)) &&
+	       f->fault.flags & FAULT_CHANCE;
 }
 
 static int on_event(void *ctx, void *data, size_t size)
@@ -307,7 +308,7 @@ int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *c
 	int n = ring_buffer__consume(s->ring);
 	s->reader = NULL;
 	off_cpu_look(&s->off_cpu, s->bpf, clock_mono_ns());
-	if (s->opts.events & COLLECT_PAGE_FAULT)
+	if (s->opts.events & COLLECT_FAULTS)
 		s->bpf->data->fault_bits =
 			fault_pace_look(&s->fault_pace, s->faults_seen, clock_mono_ns());
 	return n < 0 ? n : 0;
@@ -436,6 +437,18 @@ size_t sampler_get_missing(const struct sampler *s, const struct collect_missing
 {
 	*out = s->missing;
 	return s->n_missing;
+}
+
+void sampler_choose_pages(void *ctx, uint32_t bits)
+{
+	struct sampler *s = ctx;
+
+	s->bpf->data->resident_bits = bits;
+}
+
+uint32_t sampler_page_bits(const struct sampler *s)
+{
+	return s->bpf->data->resident_bits;
 }
 
 void sampler_new_epoch(struct sampler *s)

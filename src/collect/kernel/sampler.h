@@ -91,6 +91,10 @@ const struct kernel_features *sampler_kernel(const struct sampler *s);
 struct bpf_object;
 struct bpf_object *sampler_object(const struct sampler *s);
 
+/* Sets which pages' faults are sent: one page in 2^bits (bpf/fault_event.h). ctx: the sampler. */
+void sampler_choose_pages(void *ctx, uint32_t bits);
+uint32_t sampler_page_bits(const struct sampler *s);
+
 /* Makes every CPU send the contents of stacks again. */
 void sampler_new_epoch(struct sampler *s);
 /* Returns whether a process is a target (TARGET_PID). */

@@ -31,8 +31,10 @@ enum collect_event {
 	COLLECT_LOCK = 8192,      /* types lock and lock-waits */
 	/* Recorded at switches (bpf/off_cpu.h). */
 	COLLECT_WAITS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL | COLLECT_LOCK,
-	/* bpf/page_fault.h */
 	COLLECT_PAGE_FAULT = 16384,
+	COLLECT_RSS = 32768, /* collect/resolve/resident.h */
+	/* Recorded at page faults (bpf/page_fault.h). */
+	COLLECT_FAULTS = COLLECT_PAGE_FAULT | COLLECT_RSS,
 	/* Recorded by a library in the program (gpu/ring/ring.h). */
 	COLLECT_GPU_INSIDE = COLLECT_GPU_TIME | COLLECT_GPU_STALL,
 	/* Recorded by probes on the GPU's libraries (collect/gpu/gpu_probes.h). */
