@@ -49,6 +49,16 @@ static __always_inline void choose(struct fault_info *f, __u64 error, __u32 tgid
 		f->flags |= FAULT_REGION;
 }
 
+/* Not atomic: interrupts are off, and the sampler does not change it. */
+static __always_inline void count_seen(void)
+{
+	__u32 which = COUNT_FAULTS_SEEN;
+	__u64 *n = bpf_map_lookup_elem(&counters, &which);
+
+	if (n)
+		*n += 1;
+}
+
 static __always_inline int take_fault(__u64 address, __u64 error)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid(), now_ns;
@@ -60,6 +70,7 @@ static __always_inline int take_fault(__u64 address, __u64 error)
 	char comm[EVENT_COMM_LEN];
 	struct scratch *s;
 
+	count_seen();
 	choose(&fault, error, pid_tgid >> 32);
 	if (!fault.flags)
 		return 0;
@@ -78,6 +89,7 @@ static __always_inline int take_fault(__u64 address, __u64 error)
 	s->head.syscall = 0; /* only waits have it */
 	send_fault(s, task, &fault, now_ns);
 	count_run(now_ns);
+	add(COUNT_FAULTS_NS, bpf_ktime_get_ns() - now_ns);
 	return 0;
 }
 

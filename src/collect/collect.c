@@ -620,6 +620,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.wait_share = w ? w->share : 1,
 		.wait_load = w ? w->load : 0,
 		.wait_turns = s.wait_turns,
+		.fault_pauses = s.fault_pauses,
 		.short_off_ns = r.short_off_ns,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);

@@ -45,6 +45,7 @@ void collector_cut_resident(struct collector *c)
 {
 	const uint64_t now_ns = clock_mono_ns();
 
+	resolve_faults_unwatched(c->resolver, sampler_take_unwatched_faults(c->sampler), now_ns);
 	if (!is_wanted(c) || !c->opts.sampler.is_always)
 		return;
 	if (now_ns < c->next_resident_ns) {
@@ -57,6 +58,8 @@ void collector_cut_resident(struct collector *c)
 
 void collector_end_resident(struct collector *c)
 {
+	resolve_faults_unwatched(c->resolver, sampler_take_unwatched_faults(c->sampler),
+				 c->stopped_ns);
 	if (is_wanted(c) && !c->opts.sampler.is_always)
 		resolve_resident_finish(c->resolver, c->stopped_ns);
 }

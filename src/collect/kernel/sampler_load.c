@@ -183,10 +183,7 @@ static void set_knobs(struct sampler *s, bool plain)
 		bpf_map__set_max_entries(s->bpf->maps.gpu_threads, 1);
 	bpf_program__set_autoload(s->bpf->progs.sample_walk, sampler_samples_cpus(s) && !plain);
 	bpf_program__set_autoload(s->bpf->progs.sample_plain, sampler_samples_cpus(s) && plain);
-	k->want_faults = (s->opts.events & COLLECT_PAGE_FAULT) != 0;
-	k->want_resident = (s->opts.events & COLLECT_RSS) != 0;
-	bpf_program__set_autoload(s->bpf->progs.fault_user, s->opts.events & COLLECT_FAULTS);
-	bpf_program__set_autoload(s->bpf->progs.fault_kernel, s->opts.events & COLLECT_FAULTS);
+	sampler_prepare_faults(s);
 	k->use_tables = s->use_tables;
 	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
 	if (s->opts.max_processes)

@@ -117,6 +117,9 @@ struct sampler_opts {
 	const char *cpus_file; /* list of CPUs to sample; NULL: those the kernel says are online */
 	/* always on: no user waits for results, so thousands of starting processes may cost less */
 	bool is_always;
+	/* Share of the time of all CPUs that watching page faults may take
+	 * (collect/kernel/fault_budget.h); 0: no limit. TARGET_ALL only. */
+	double fault_budget;
 	struct kernel_opts kernel;
 	/* Sizes of the walker's tables of processes and of blocks of their mappings; how long one
 	 * stack may take. 0: as in bpf/maps.h (tests) */
