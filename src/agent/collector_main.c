@@ -69,6 +69,7 @@ struct collecting {
 	bool has_batch;          /* one was made: it records */
 	bool is_thin, thin_said; /* waits are recorded in windows: now; ever (logged) */
 	bool turns_said;         /* pending waits were recorded in turns; this was logged */
+	bool pauses_said;        /* page faults were not watched for a while; this was logged */
 	bool is_over;
 };
 
@@ -347,6 +348,10 @@ static void say_windows(struct collecting *c)
 			 " intervals",
 			 stats.wait_turns);
 	c->turns_said |= stats.wait_turns > 1;
+	if (stats.fault_pauses && !c->pauses_said)
+		log_info("watching all page faults would cost too much: they are watched a part of "
+			 "the time, the rest is [not watched]");
+	c->pauses_said |= stats.fault_pauses > 0;
 }
 
 static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns, struct err *err)

@@ -8,10 +8,14 @@
 #include "bpf/fault_event.h"
 #include "bpf/wait_stack.h"
 
-volatile __u32 fault_bits = 4; /* one fault in 2^bits is sent; changes while it runs */
+/* One fault in 2^bits is sent, and all writes to one page in 2^bits; bits change while it runs. */
+volatile __u32 fault_bits = 4, resident_bits = 4;
+const volatile __u32 want_faults = 1, want_resident = 0;
 
-static __always_inline void send_fault(struct scratch *s, struct task_struct *task, __u32 bits,
-				       __u64 now_ns)
+enum { FAULT_ERROR_WRITE = 2 }; /* X86_PF_WRITE of arch/x86/include/asm/trap_pf.h */
+
+static __always_inline void send_fault(struct scratch *s, struct task_struct *task,
+				       const struct fault_info *fault, __u64 now_ns)
 {
 	struct event_fault *ev = (struct event_fault *)&s->out_wait;
 	__u32 n;
@@ -19,9 +23,7 @@ static __always_inline void send_fault(struct scratch *s, struct task_struct *ta
 	begin_sample(&ev->sample, task, EVENT_FAULT, now_ns);
 	ev->sample.trace = s->trace;
 	ev->sample.gpu_call = s->gpu_call;
-	__builtin_memset(&ev->fault, 0, sizeof ev->fault);
-	ev->fault.bits = bits;
-	ev->fault.parts = PART_FAULT;
+	ev->fault = *fault;
 	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS, WALK_BY_PARTS))
 		return;
 	n = hash_stack(s, WALK_MAX_KERNEL);
@@ -33,16 +35,44 @@ static __always_inline void send_fault(struct scratch *s, struct task_struct *ta
 		count(COUNT_FAULTS_LOST);
 }
 
-/* Chosen by chance: a program may touch the same few pages again and again. */
-static __always_inline int take_fault(void)
+/* Sets bits of enum fault_flag. By chance: a program may touch the same few pages again and again.
+ * By a hash: only writes get memory. */
+static __always_inline void choose(struct fault_info *f, __u64 error, __u32 tgid)
+{
+	if (want_faults && !(bpf_get_prandom_u32() & ((1u << f->bits) - 1)))
+		f->flags |= FAULT_CHANCE;
+	if (!want_resident || !(error & FAULT_ERROR_WRITE))
+		return;
+	if (fault_has_page(f->address, tgid, f->page_bits))
+		f->flags |= FAULT_PAGE;
+	if (fault_has_region(f->address, tgid, f->page_bits))
+		f->flags |= FAULT_REGION;
+}
+
+/* Not atomic: interrupts are off, and the sampler does not change it. */
+static __always_inline void count_seen(void)
+{
+	__u32 which = COUNT_FAULTS_SEEN;
+	__u64 *n = bpf_map_lookup_elem(&counters, &which);
+
+	if (n)
+		*n += 1;
+}
+
+static __always_inline int take_fault(__u64 address, __u64 error)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid(), now_ns;
-	__u32 bits = fault_bits & 31;
+	struct fault_info fault = { .bits = fault_bits & 31,
+				    .address = address,
+				    .page_bits = resident_bits & 31,
+				    .parts = PART_FAULT };
 	struct task_struct *task;
 	char comm[EVENT_COMM_LEN];
 	struct scratch *s;
 
-	if (bpf_get_prandom_u32() & ((1u << bits) - 1))
+	count_seen();
+	choose(&fault, error, pid_tgid >> 32);
+	if (!fault.flags)
 		return 0;
 	bpf_get_current_comm(comm, sizeof comm);
 	if (!wanted(pid_tgid >> 32, (__u32)pid_tgid, comm))
@@ -57,27 +87,28 @@ static __always_inline int take_fault(void)
 	no_call(s);
 	end_stack(task, s, now_ns);
 	s->head.syscall = 0; /* only waits have it */
-	send_fault(s, task, bits, now_ns);
+	send_fault(s, task, &fault, now_ns);
 	count_run(now_ns);
+	add(COUNT_FAULTS_NS, bpf_ktime_get_ns() - now_ns);
 	return 0;
 }
 
 SEC("tp_btf/page_fault_user")
-int BPF_PROG(fault_user)
+int BPF_PROG(fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
-	return take_fault();
+	return take_fault(address, error);
 }
 
 /* The kernel touches user memory in a system call. Whoever only tries to read it has disabled
  * faults; so does the read of this counter itself. */
 SEC("tp_btf/page_fault_kernel")
-int BPF_PROG(fault_kernel, unsigned long address)
+int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
 	if ((__s64)address < 0 || BPF_CORE_READ(task, pagefault_disabled) > 1)
 		return 0;
-	return take_fault();
+	return take_fault(address, error);
 }
 
 #endif

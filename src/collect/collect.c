@@ -121,6 +121,9 @@ static int open_parts(struct collector *c, struct err *err)
 		.helper_frames = helper_max_frames(),
 		.copy_again = sampler_copy_again,
 		.copy_ctx = c->sampler,
+		.choose_pages = sampler_choose_pages,
+		.choose_ctx = c->sampler,
+		.page_bits = sampler_page_bits(c->sampler),
 		.on_runtime = on_runtime,
 		.runtime_ctx = c,
 	};
@@ -304,6 +307,8 @@ static int read_when_due(struct collector *c, struct err *err)
 			rc = collector_relieve(c, err);
 		c->next_read_ns = clock_mono_ns() + READ_EVERY_NS;
 	}
+	if (!rc)
+		collector_look_at_resident(c);
 	if (!rc && now_ns >= c->next_cpus_ns) {
 		c->next_cpus_ns = now_ns + CPUS_EVERY_NS;
 		rc = side_band_update_cpus(c->side, err);
@@ -452,6 +457,7 @@ int collect_stop(struct collector *c, struct err *err)
 	if (!rc)
 		rc = collector_read(c, true, err);
 	collect_gpu_finish(&c->gpu);
+	collector_end_resident(c);
 	sampler_get_stats(c->sampler, &c->last);
 	c->last.cpus = before.cpus;
 	hand_over_losses(c, &c->last);
@@ -509,6 +515,7 @@ int collect_cut(struct collector *c, struct err *err)
 	resolve_give_held(c->resolver);
 	resolve_sweep(c->resolver, c->order.taken_ns);
 	collect_gpu_cut(&c->gpu, clock_mono_ns(), c->order.taken_ns >= c->cut_ns);
+	collector_cut_resident(c);
 	hand_over_losses(c, &stats);
 	return rc;
 }
@@ -613,6 +620,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.wait_share = w ? w->share : 1,
 		.wait_load = w ? w->load : 0,
 		.wait_turns = s.wait_turns,
+		.fault_pauses = s.fault_pauses,
 		.short_off_ns = r.short_off_ns,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);

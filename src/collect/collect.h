@@ -74,6 +74,7 @@ struct collect_stats {
 	/* number of cuts that together report all pending waits: 1, or more if there are very
 	 * many */
 	uint32_t wait_turns;
+	uint64_t fault_pauses; /* how often page faults were not watched: over the budget */
 	/* Time of all waits too short (or long) for a stack, of all threads, after collect_stop;
 	 * all blocked time if no waits were requested. */
 	int64_t short_off_ns;

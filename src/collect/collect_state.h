@@ -37,6 +37,7 @@ struct collector {
 	int epoll_fd;
 	int64_t side_pause_ns;
 	uint64_t started_ns, stopped_ns, next_read_ns, next_early_ns, next_cpus_ns;
+	uint64_t next_resident_ns, resident_wait_ns; /* the next look at resident memory */
 	uint64_t next_pause_ns;
 	uint64_t look_ns, look_wait_ns; /* next look at what a new program maps; 0: none */
 	uint64_t reported_ns; /* when thread times were last requested; 0: they were not */
@@ -87,6 +88,12 @@ int collector_close_window(struct collector *c, struct err *err);
 /* When too many samples of `wall` wait for the times of their threads: requests those, and hands
  * the samples out once the times have been taken. */
 int collector_relieve(struct collector *c, struct err *err);
+
+/* collect_resident.c: resident memory. Reads it when it is time, for a recording with an end; puts
+ * it into the sink at a cut, when it is time; and at the end. */
+void collector_look_at_resident(struct collector *c);
+void collector_cut_resident(struct collector *c);
+void collector_end_resident(struct collector *c);
 
 /* collect_types.c: adds the types of the requested events to a sink; TYPE_NONE for all others. */
 struct resolve_types collect_types(const struct sampler_opts *opts, struct sink *sink);

@@ -42,12 +42,13 @@ static uint32_t count_type(struct sink *sink, const char *name, const char *unit
 }
 
 /* Bytes of pages; a sample stands for a period of them. */
-static uint32_t page_type(struct sink *sink, const char *name)
+static uint32_t page_type(struct sink *sink, const char *name, enum aggregation aggregation)
 {
 	struct type t = time_type(sink, name);
 
 	t.unit = t.period_unit = sink_string(sink, "bytes");
 	t.period_type = t.name;
+	t.aggregation = aggregation;
 	return sink->ops->type(sink, &t);
 }
 
@@ -115,8 +116,9 @@ struct resolve_types collect_types(const struct sampler_opts *opts, struct sink 
 		.lock_waits = events & COLLECT_LOCK
 				      ? count_type(sink, "lock-waits", "count", AGG_SUM)
 				      : TYPE_NONE,
-		.page_fault =
-			events & COLLECT_PAGE_FAULT ? page_type(sink, "page-fault") : TYPE_NONE,
+		.page_fault = events & COLLECT_PAGE_FAULT ? page_type(sink, "page-fault", AGG_SUM)
+							  : TYPE_NONE,
+		.rss = events & COLLECT_RSS ? page_type(sink, "rss", AGG_SNAPSHOT) : TYPE_NONE,
 		.gpu = gpu_types_of(events, sink),
 		.period_ns = 1000000000ll / (int64_t)opts->freq_hz,
 	};

@@ -110,7 +110,7 @@ is "… ASCII without UTF-8" "$(LC_ALL=C grep -c '[^ -~]' "$tmp/err")" 0
 ends "events" 0 record --list-events
 has "… work or not" "not in this version" "$out"
 ends "events as JSON" 0 record --list-events --json
-holds "… lists the working ones" jq -e 'map(select(.works)) | map(.name) == ["cpu", "off-cpu", "sched-wait", "wall", "page-fault", "lock", "gpu-time", "gpu-wait", "gpu-launch", "gpu-copy", "gpu-stall", "hbm-alloc", "hbm-inuse", "nccl"]' "$tmp/out"
+holds "… lists the working ones" jq -e 'map(select(.works)) | map(.name) == ["cpu", "off-cpu", "sched-wait", "wall", "page-fault", "rss", "lock", "gpu-time", "gpu-wait", "gpu-launch", "gpu-copy", "gpu-stall", "hbm-alloc", "hbm-inuse", "nccl"]' "$tmp/out"
 
 # --- a command
 run() { "$cresset" record -q -o "$dir/x.folded" "$@"; }

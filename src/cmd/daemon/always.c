@@ -245,15 +245,17 @@ static int reach_check(const char *dir, uid_t uid, gid_t gid, const char *proces
 }
 
 /* In the order of always_events. */
-const char *const always_event_words[] = { "cpu", "off-cpu", "sched-wait", "lock", NULL };
-static const uint32_t always_events[] = { COLLECT_CPU, COLLECT_OFF_CPU, COLLECT_SCHED_WAIT,
-					  COLLECT_LOCK };
+const char *const always_event_words[] = { "cpu",        "off-cpu", "sched-wait", "lock",
+					   "page-fault", "rss",     NULL };
+static const uint32_t always_events[] = { COLLECT_CPU,  COLLECT_OFF_CPU,    COLLECT_SCHED_WAIT,
+					  COLLECT_LOCK, COLLECT_PAGE_FAULT, COLLECT_RSS };
 
 /* In the order of forced. */
 const char *const always_force_words[] = { "seccomp", "user-namespace", NULL };
 static const enum gpu_attach_refusal forced[] = { GPU_ATTACH_SECCOMP, GPU_ATTACH_USER_NAMESPACE };
 
-/* Limits for always-on use. */
+/* Limits for always-on use. The budget is a share of the time of all CPUs. */
+#define ALWAYS_FAULT_BUDGET 0.001
 enum {
 	ALWAYS_STACK_BYTES = 1 << 20,
 	ALWAYS_MAX_BLOCK_S = 3600,
@@ -354,6 +356,7 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 	sampler->is_always = true;
 	sampler->waits.max_block_ns = ALWAYS_MAX_BLOCK_S * 1000000000ull;
 	sampler->waits.budget = o->wait_budget_percent.v / 100;
+	sampler->fault_budget = ALWAYS_FAULT_BUDGET;
 	sampler->kernel.on_refused = kernel_on_refused;
 	collect.resolve.stack_bytes = ALWAYS_STACK_BYTES;
 	collect.cache_root = a->cache_root;

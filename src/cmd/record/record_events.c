@@ -16,6 +16,7 @@
 	ROW("sched-wait", "runnable but not running", COLLECT_SCHED_WAIT) \
 	ROW("wall", "all time: running, waiting, and waiting for a GPU", COLLECT_WALL) \
 	ROW("page-fault", "memory that is touched first", COLLECT_PAGE_FAULT) \
+	ROW("rss", "memory that processes have, at the end", COLLECT_RSS) \
 	ROW("alloc", "memory allocations", 0) \
 	ROW("inuse", "memory in use", 0) \
 	ROW("lock", "waits for locks, and who held them", COLLECT_LOCK) \
@@ -43,15 +44,15 @@ enum { WAKER_EVENTS = COLLECT_WAITS & ~COLLECT_LOCK };
 /* Returns why a kind does not work here, or NULL if it does. */
 static const char *kind_obstacle(const struct event_kind *k, const struct probe_recording *t)
 {
-	const struct collect_missing *m = probe_recording_missing(
-		t, k->bit & COLLECT_PAGE_FAULT ? GROUP_FAULTS : GROUP_WAITS);
+	const struct collect_missing *m =
+		probe_recording_missing(t, k->bit & COLLECT_FAULTS ? GROUP_FAULTS : GROUP_WAITS);
 	if (!m && k->bit & COLLECT_LOCK)
 		m = probe_recording_missing(t, GROUP_WAKERS);
 	if (!k->bit)
 		return "not in this version";
 	if (t->rc < 0)
 		return t->err.text;
-	return m && k->bit & (COLLECT_WAITS | COLLECT_PAGE_FAULT) ? m->why : NULL;
+	return m && k->bit & (COLLECT_WAITS | COLLECT_FAULTS) ? m->why : NULL;
 }
 
 static void list_json(struct buf *b, const struct probe_recording *t)

@@ -12,10 +12,10 @@ uint32_t fault_pace_look(struct fault_pace *p, uint64_t seen, uint64_t now_ns)
 	if (p->looked_ns && now_ns < p->looked_ns + LOOK_NS)
 		return p->bits;
 	if (!p->looked_ns)
-		p->bits = FAULT_PACE_LEAST_BITS;
-	else if (rate < FAULT_PACE_MOST / 4 && p->bits > FAULT_PACE_LEAST_BITS)
+		p->bits = p->least_bits;
+	else if (rate < p->most / 4. && p->bits > p->least_bits)
 		p->bits--;
-	for (; p->looked_ns && rate > FAULT_PACE_MOST && p->bits < FAULT_MAX_BITS; rate /= 2)
+	for (; p->looked_ns && rate > p->most && p->bits < FAULT_MAX_BITS; rate /= 2)
 		p->bits++;
 	p->looked_ns = now_ns;
 	p->seen = seen;

@@ -9,9 +9,13 @@ enum {
 	FAULT_PACE_LEAST_BITS = 4,
 	/* limit FAULT_PACE_MOST: recorded page faults per second; above it fewer are chosen */
 	FAULT_PACE_MOST = 2000,
+	FAULT_PACE_ALWAYS_BITS = 6,
+	/* limit FAULT_PACE_ALWAYS_MOST: the same, of up and agent */
+	FAULT_PACE_ALWAYS_MOST = 100,
 };
 
-struct fault_pace { /* zeroed = before the first look */
+struct fault_pace { /* other members 0 = before the first look */
+	uint32_t least_bits, most;
 	uint32_t bits;
 	uint64_t looked_ns, seen;
 };

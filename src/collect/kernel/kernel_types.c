@@ -487,7 +487,7 @@ static void say_lost(struct kernel_lack *l)
 		{ WAITS, BASE, "no off-cpu, sched-wait, wall and lock" },
 		{ WAKERS, BASE | WAITS, "no wakers and locks" },
 		{ GPU, BASE, "no GPU events" },
-		{ FAULTS, BASE, "no page faults" },
+		{ FAULTS, BASE, "no page-fault and rss" },
 	};
 	const char *before = ": ";
 

@@ -11,7 +11,7 @@ const struct collect_feature collect_features[COLLECT_GROUPS] = {
 	[GROUP_WAITS] = { "waits", "no waits are recorded" },
 	[GROUP_WAKERS] = { "wakers", "wakers and locks are not recorded" },
 	[GROUP_GPU] = { "GPU calls", "no calls of GPU libraries are recorded" },
-	[GROUP_FAULTS] = { "page faults", "no page faults are recorded" },
+	[GROUP_FAULTS] = { "page faults", "no page faults and no resident memory are recorded" },
 	[GROUP_PYTHONS] = { "some Python", "a Python has native frames only" },
 };
 

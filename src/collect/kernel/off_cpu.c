@@ -88,7 +88,7 @@ static void create_maps(const struct off_cpu *o, struct sample_bpf *bpf, bool wa
 static void size_scratches(const struct off_cpu *o, struct sample_bpf *bpf,
 			   const struct sampler_opts *opts)
 {
-	bool others = o->on || opts->events & COLLECT_PAGE_FAULT;
+	bool others = o->on || opts->events & COLLECT_FAULTS;
 	bool wakers = o->on && (opts->waits.waker_stacks || opts->events & COLLECT_LOCK);
 	int n = !others ? 1 : wakers ? 3 : 2;
 

@@ -186,18 +186,10 @@ void sampler_cut_windows(struct sampler *s, uint64_t now_ns)
 	off_cpu_cut(&s->off_cpu, now_ns);
 }
 
-static void detach_faults(struct sampler *s)
-{
-	for (int i = 0; i < SAMPLER_FAULT_PROGRAMS; i++) {
-		bpf_link__destroy(s->faults[i]); /* NULL is fine */
-		s->faults[i] = NULL;
-	}
-}
-
 void sampler_stop(struct sampler *s)
 {
 	off_cpu_stop(&s->off_cpu);
-	detach_faults(s);
+	sampler_detach_faults(s);
 	for (size_t i = 0; i < s->events.n; i++)
 		close_event(s, &s->events.v[i]);
 	vec_clear(&s->events);
@@ -224,29 +216,16 @@ static int attach_follow(struct sampler *s, struct err *err)
 	return 0;
 }
 
-static int attach_faults(struct sampler *s, const char **refused)
-{
-	struct bpf_program *progs[SAMPLER_FAULT_PROGRAMS] = { s->bpf->progs.fault_user,
-							      s->bpf->progs.fault_kernel };
-
-	for (int i = 0; i < SAMPLER_FAULT_PROGRAMS; i++) {
-		if (!(s->opts.events & COLLECT_PAGE_FAULT))
-			continue;
-		s->faults[i] = bpf_program__attach(progs[i]);
-		*refused = bpf_program__name(progs[i]);
-		if (!s->faults[i])
-			return -errno;
-	}
-	return 0;
-}
-
 int sampler_start(struct sampler *s, struct err *err)
 {
 	const char *refused = NULL;
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	s->n_cpus = n_cpus > 0 ? n_cpus : 1;
 	int rc = off_cpu_start(&s->off_cpu, s->bpf, &refused);
 
 	if (!rc)
-		rc = attach_faults(s, &refused);
+		rc = sampler_attach_faults(s, &refused);
 	return rc ? sampler_refused(s, REFUSED_ATTACH, rc, refused, err)
 		  : sampler_update_cpus(s, err);
 }
@@ -266,10 +245,11 @@ static bool raw_fits(const struct event_raw *raw, size_t size)
 
 static bool is_fault(uint16_t kind, const void *data, size_t size)
 {
-	const struct event_raw *raw = data;
+	const struct event_fault *f = data; /* also the start of an event_raw */
+	bool is_raw = kind == EVENT_RAW && size >= sizeof(struct event_raw);
 
-	return kind == EVENT_FAULT ||
-	       (kind == EVENT_RAW && size >= sizeof *raw && raw->ev.wait.parts == PART_FAULT);
+	return (kind == EVENT_FAULT || (is_raw && f->fault.parts == PART_FAULT)) &&
+	       f->fault.flags & FAULT_CHANCE;
 }
 
 static int on_event(void *ctx, void *data, size_t size)
@@ -307,9 +287,7 @@ int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *c
 	int n = ring_buffer__consume(s->ring);
 	s->reader = NULL;
 	off_cpu_look(&s->off_cpu, s->bpf, clock_mono_ns());
-	if (s->opts.events & COLLECT_PAGE_FAULT)
-		s->bpf->data->fault_bits =
-			fault_pace_look(&s->fault_pace, s->faults_seen, clock_mono_ns());
+	sampler_pace_faults(s, clock_mono_ns());
 	return n < 0 ? n : 0;
 }
 

@@ -91,6 +91,13 @@ const struct kernel_features *sampler_kernel(const struct sampler *s);
 struct bpf_object;
 struct bpf_object *sampler_object(const struct sampler *s);
 
+/* Sets which pages' faults are sent: one page in 2^bits (bpf/fault_event.h). ctx: the sampler. */
+void sampler_choose_pages(void *ctx, uint32_t bits);
+uint32_t sampler_page_bits(const struct sampler *s);
+/* Returns the page faults of the machine since the last call that were not watched because of
+ * sampler_opts.fault_budget. */
+uint64_t sampler_take_unwatched_faults(struct sampler *s);
+
 /* Makes every CPU send the contents of stacks again. */
 void sampler_new_epoch(struct sampler *s);
 /* Returns whether a process is a target (TARGET_PID). */
@@ -111,6 +118,7 @@ struct sampler_stats {
 	const char *clock, *walker;
 	const char *wait_hook; /* NULL: no waits */
 	uint32_t wait_turns;   /* reports that together have all pending waits */
+	uint64_t fault_pauses; /* how often page faults were not watched: over the budget */
 };
 void sampler_get_stats(struct sampler *s, struct sampler_stats *out);
 void sampler_close(struct sampler *s);

@@ -57,7 +57,7 @@ static struct collect_missing *give_up(struct sampler *s, enum collect_group gro
 	if (group == GROUP_WAITS)
 		s->opts.events &= ~(uint32_t)COLLECT_WAITS;
 	if (group == GROUP_FAULTS)
-		s->opts.events &= ~(uint32_t)COLLECT_PAGE_FAULT;
+		s->opts.events &= ~(uint32_t)COLLECT_FAULTS;
 	if (group == GROUP_WAITS || group == GROUP_WAKERS) {
 		s->opts.events &= ~(uint32_t)COLLECT_LOCK;
 		s->opts.waits.wakers = s->opts.waits.waker_stacks = false;
@@ -89,7 +89,7 @@ static void size_rings(struct sampler *s)
 	struct sample_bpf__rodata *k = s->bpf->rodata;
 	const uint64_t least = sysconf(_SC_PAGESIZE);
 	bool samples = sampler_samples_cpus(s);
-	bool others = s->opts.events & (COLLECT_WAITS | COLLECT_PAGE_FAULT) ||
+	bool others = s->opts.events & (COLLECT_WAITS | COLLECT_FAULTS) ||
 		      collect_probes_gpu(s->opts.events);
 	uint64_t bytes = samples && others ? s->ring_bytes / 2 : s->ring_bytes;
 
@@ -195,8 +195,7 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->has_gpu = collect_probes_gpu(s->opts.events);
 	if (!k->has_gpu)
 		bpf_map__set_max_entries(s->bpf->maps.gpu_threads, 1);
-	bpf_program__set_autoload(s->bpf->progs.fault_user, s->opts.events & COLLECT_PAGE_FAULT);
-	bpf_program__set_autoload(s->bpf->progs.fault_kernel, s->opts.events & COLLECT_PAGE_FAULT);
+	sampler_prepare_faults(s);
 	k->use_tables = s->use_tables;
 	bpf_map__set_max_entries(s->bpf->maps.segments, s->max_segments);
 	if (s->opts.max_processes)
@@ -304,7 +303,7 @@ static bool is_left_without(const struct sampler *s, enum collect_group group)
 	if (group == GROUP_WAITS)
 		return s->opts.events & ~(uint32_t)COLLECT_WAITS;
 	if (group == GROUP_FAULTS)
-		return s->opts.events & ~(uint32_t)COLLECT_PAGE_FAULT;
+		return s->opts.events & ~(uint32_t)COLLECT_FAULTS;
 	if (group == GROUP_WAKERS)
 		return s->opts.events & ~(uint32_t)COLLECT_LOCK;
 	return group != GROUP_WALKER || s->opts.unwind != UNWIND_TABLES;
@@ -353,7 +352,7 @@ static int do_without(struct sampler *s, struct refusal *r, struct err *err)
 /* Returns whether a recording would use the group. */
 static bool is_asked_for(const struct sampler *s, enum collect_group group)
 {
-	bool waits = s->opts.events & COLLECT_WAITS, faults = s->opts.events & COLLECT_PAGE_FAULT;
+	bool waits = s->opts.events & COLLECT_WAITS, faults = s->opts.events & COLLECT_FAULTS;
 
 	return group == GROUP_WAITS    ? waits
 	       : group == GROUP_FAULTS ? faults

@@ -31,8 +31,10 @@ enum collect_event {
 	COLLECT_LOCK = 8192,      /* types lock and lock-waits */
 	/* Recorded at switches (bpf/off_cpu.h). */
 	COLLECT_WAITS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL | COLLECT_LOCK,
-	/* bpf/page_fault.h */
 	COLLECT_PAGE_FAULT = 16384,
+	COLLECT_RSS = 32768, /* collect/resolve/resident.h */
+	/* Recorded at page faults (bpf/page_fault.h). */
+	COLLECT_FAULTS = COLLECT_PAGE_FAULT | COLLECT_RSS,
 	/* Recorded by a library in the program (gpu/ring/ring.h). */
 	COLLECT_GPU_INSIDE = COLLECT_GPU_TIME | COLLECT_GPU_STALL,
 	/* Recorded by probes on the GPU's libraries (collect/gpu/gpu_probes.h). */
@@ -117,6 +119,9 @@ struct sampler_opts {
 	const char *cpus_file; /* list of CPUs to sample; NULL: those the kernel says are online */
 	/* always on: no user waits for results, so thousands of starting processes may cost less */
 	bool is_always;
+	/* Share of the time of all CPUs that watching page faults may take
+	 * (collect/kernel/fault_budget.h); 0: no limit. TARGET_ALL only. */
+	double fault_budget;
 	struct kernel_opts kernel;
 	/* Sizes of the walker's tables of processes and of blocks of their mappings; how long one
 	 * stack may take. 0: as in bpf/maps.h (tests) */

@@ -13,19 +13,24 @@
 
 /* Counters and resource use of the kernel side. */
 
-static void sum_counters(struct sampler *s, uint64_t *out)
+uint64_t sampler_count(struct sampler *s, enum counter which)
 {
 	int n = libbpf_num_possible_cpus();
-	uint64_t *values = xcalloc(n > 0 ? n : 1, sizeof *values);
+	uint64_t *values = xcalloc(n > 0 ? n : 1, sizeof *values), sum = 0;
+	uint32_t key = which;
 
-	for (uint32_t c = 0; n > 0 && c < COUNTERS; c++) {
-		if (bpf_map__lookup_elem(s->bpf->maps.counters, &c, sizeof c, values,
-					 n * sizeof *values, 0))
-			continue;
+	if (n > 0 && !bpf_map__lookup_elem(s->bpf->maps.counters, &key, sizeof key, values,
+					   n * sizeof *values, 0))
 		for (int i = 0; i < n; i++)
-			out[c] += values[i];
-	}
+			sum += values[i];
 	free(values);
+	return sum;
+}
+
+static void sum_counters(struct sampler *s, uint64_t *out)
+{
+	for (int c = 0; c < COUNTERS; c++)
+		out[c] = sampler_count(s, c);
 }
 
 /* Returns the memory that the kernel charges for a map, from /proc. */
@@ -80,6 +85,7 @@ void sampler_get_stats(struct sampler *s, struct sampler_stats *out)
 		.uncounted_ns = s->uncounted_ns,
 		.wait_hook = off_cpu_hook(&s->off_cpu),
 		.wait_turns = s->off_cpu.turns,
+		.fault_pauses = s->unwatched_times,
 		.walker = s->program == s->bpf->progs.sample_plain ? "frame pointers (helper)"
 			  : s->use_tables                          ? "unwind tables"
 								   : "frame pointers",

@@ -192,3 +192,21 @@ enum proc_thread proc_find_thread(uint32_t pid, uint32_t ns_tid)
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32, pid, ns_tid);
 	return access(path, F_OK) == 0 ? PROC_THREAD_FOUND : PROC_THREAD_NONE;
 }
+
+int proc_rss_anon(uint32_t pid, uint64_t *bytes)
+{
+	const uint64_t page_bytes = sysconf(_SC_PAGESIZE);
+	uint64_t size, all, shared;
+	struct buf b = { 0 };
+	int rc = read_file(pid, "statm", &b);
+
+	if (!rc &&
+	    sscanf(buf_cstr(&b), "%" SCNu64 " %" SCNu64 " %" SCNu64, &size, &all, &shared) != 3)
+		rc = -EPROTO;
+	if (!rc && !size)
+		rc = -ESRCH;
+	if (!rc)
+		*bytes = (all > shared ? all - shared : 0) * page_bytes;
+	buf_done(&b);
+	return rc;
+}

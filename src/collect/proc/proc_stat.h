@@ -42,4 +42,8 @@ enum { PROC_MAX_THREADS = 4096 };
 enum proc_thread { PROC_THREAD_NONE, PROC_THREAD_FOUND, PROC_THREAD_UNKNOWN /* it is gone */ };
 enum proc_thread proc_find_thread(uint32_t pid, uint32_t ns_tid);
 
+/* Sets *bytes to RssAnon. Returns 0, or -errno if the process is gone or has no
+ * memory. */
+int proc_rss_anon(uint32_t pid, uint64_t *bytes);
+
 #endif

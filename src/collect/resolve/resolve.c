@@ -105,6 +105,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 					    .min_block_ns = asked->waits.min_block_ns,
 					    .max_block_ns = wait_max_told_ns(&asked->waits),
 				    });
+	resolver_resident_init(r);
 	r->gpu_live.max = links->gpu_max_live;
 	r->gpu_origins.max = links->gpu_max_origins;
 	r->gpu_live.gone = links->gpu_gone;
@@ -134,11 +135,8 @@ void resolver_free(struct resolver *r)
 	locks_done(&r->locks);
 	map_done(&r->leaf_samples);
 	map_done(&r->inside_frames);
-	gpu_names_done(&r->gpu_names);
-	gpu_live_done(&r->gpu_live);
-	gpu_origins_done(&r->gpu_origins);
-	vec_done(&r->gpu_owners);
-	vec_done(&r->gpu_befores);
+	resolver_gpu_done(r);
+	resolver_resident_done(r);
 	traced_done(&r->traced);
 	label_table_done(&r->labels);
 	lives_done(&r->lives);
@@ -592,6 +590,7 @@ void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolv
 	r->unknown_frame = FRAME_NONE;
 	label_table_renew(&r->labels, &r->processes);
 	resolver_gpu_renumber(r, true, copy);
+	resolver_resident_renumber(r, true, copy);
 	forget_frames(&r->objects, copy);
 	kernel_space_set_sink(&r->kernel, sink);
 	stack_cache_forget(&r->stacks);

@@ -143,6 +143,16 @@ void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
 			  bool (*is_there)(void *ctx, uint32_t pid, uint64_t address,
 					   uint32_t flags),
 			  void *ctx);
+/* Reads how much memory processes have (collect/resolve/resident.h), for a recording with an end;
+ * and puts the result of the last reading into the sink. */
+void resolve_resident_look(struct resolver *r);
+void resolve_resident_finish(struct resolver *r, uint64_t now_ns);
+/* Always on: reads and puts it, and a sample of 0 for a process that had memory at the last call
+ * but not now; or only these, for processes that have ended. */
+void resolve_resident_snapshot(struct resolver *r, uint64_t now_ns);
+void resolve_resident_ended(struct resolver *r, uint64_t now_ns);
+/* Puts unwatched page faults, as a marker. */
+void resolve_faults_unwatched(struct resolver *r, uint64_t faults, uint64_t now_ns);
 /* Forgets unreferenced origins, when there are many. */
 void resolve_gpu_trim(struct resolver *r);
 /* Puts an estimate of each process's GPU memory beyond what was counted: from the driver's figures

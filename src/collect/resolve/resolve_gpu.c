@@ -13,20 +13,6 @@
 
 /* Calls of GPU libraries: puts the value of each into its type. */
 
-/* Leaves code made at run time unnamed, so that an allocation need not wait for names. */
-static uint32_t stack_now(struct resolver *r, struct process *p, const struct stack_ref *ref,
-			  enum walk_end *end)
-{
-	struct resolved_stack stack;
-
-	if (resolver_stack(r, p, ref, &stack)) {
-		*end = stack.end;
-		return stack.stack;
-	}
-	*end = stack.end;
-	return resolver_stack_without_jit(r);
-}
-
 static void put_sample(struct resolver *r, const struct sample *sample)
 {
 	if (sample->series == SERIES_LEFT_OUT)
@@ -73,7 +59,7 @@ static enum walk_end put_alloc(struct resolver *r, struct process *p, const stru
 	struct sample sample = resolver_sample(r, &ev->sample);
 	enum walk_end end;
 
-	sample.stack = stack_now(r, p, ref, &end);
+	sample.stack = resolver_stack_now(r, p, ref, &end);
 	if (r->types.gpu.alloc != TYPE_NONE) {
 		sample.value = ev->gpu.value;
 		sample.series = resolver_series(r, p, &ev->sample, r->types.gpu.alloc, 0);
@@ -93,7 +79,7 @@ static enum walk_end hand_stack(struct resolver *r, struct process *p, const str
 				const struct stack_ref *ref)
 {
 	enum walk_end end = WALK_COMPLETE;
-	uint32_t stack = stack_now(r, p, ref, &end);
+	uint32_t stack = resolver_stack_now(r, p, ref, &end);
 
 	if (r->links.gpu_stack)
 		r->links.gpu_stack(r->links.gpu_stack_ctx, ev->sample.tgid, ev->sample.tid,
@@ -261,51 +247,64 @@ void resolve_gpu_snapshot(struct resolver *r, uint64_t now_ns,
 
 /* --- origins ---------------------------------------------------------------------------------- */
 
-struct renumber {
-	struct resolver *r;
-	struct gpu_origins old;
-	uint32_t *to; /* plus 1 */
-	bool is_new_sink;
-	struct profile_copy *copy;
-};
-
-static uint32_t renumbered(void *ctx, uint32_t id)
+void origin_moves_begin(struct origin_moves *m, struct resolver *r, struct gpu_origins *origins,
+			bool is_new_sink, struct profile_copy *copy)
 {
-	struct renumber *n = ctx;
+	*m = (struct origin_moves){ r, *origins, origins, NULL, is_new_sink, copy };
+	m->to = xcalloc(m->old.all.n + 1, sizeof *m->to);
+	*origins = (struct gpu_origins){ .max = m->old.max };
+}
 
-	if (!id || n->to[id])
-		return id ? n->to[id] - 1 : 0;
-	struct gpu_origin origin = *gpu_origins_get(&n->old, id);
-	if (n->is_new_sink) {
-		const struct process *p = process_find(&n->r->processes, origin.pid);
+uint32_t origin_moved(void *moves, uint32_t id)
+{
+	struct origin_moves *m = moves;
+
+	if (!id || m->to[id])
+		return id ? m->to[id] - 1 : 0;
+	struct gpu_origin origin = *gpu_origins_get(&m->old, id);
+	if (m->is_new_sink) {
+		const struct process *p = process_find(&m->r->processes, origin.pid);
 
 		origin.key.labels = p ? p->labels : 0;
-		origin.stack = n->copy ? profile_copy_stack(n->copy, origin.stack) : 0;
+		origin.stack = m->copy ? profile_copy_stack(m->copy, origin.stack) : 0;
 	}
-	uint32_t now = gpu_origins_put(&n->r->gpu_origins, &origin);
-	n->to[id] = now + 1;
+	uint32_t now = gpu_origins_put(m->now, &origin);
+	m->to[id] = now + 1;
 	return now;
+}
+
+void origin_moves_end(struct origin_moves *m)
+{
+	gpu_origins_done(&m->old);
+	free(m->to);
 }
 
 void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy)
 {
-	struct renumber n = { r, r->gpu_origins, NULL, is_new_sink, copy };
+	struct origin_moves m;
 
-	if (!n.old.all.n)
+	if (!r->gpu_origins.all.n)
 		return;
-	n.to = xcalloc(n.old.all.n + 1, sizeof *n.to);
-	r->gpu_origins = (struct gpu_origins){ .max = n.old.max };
+	origin_moves_begin(&m, r, &r->gpu_origins, is_new_sink, copy);
 	for (size_t i = 0; i < r->gpu_live.all.n; i++)
 		if (r->gpu_live.all.v[i].is_live)
-			r->gpu_live.all.v[i].origin = renumbered(&n, r->gpu_live.all.v[i].origin);
+			r->gpu_live.all.v[i].origin = origin_moved(&m, r->gpu_live.all.v[i].origin);
 	for (size_t i = 0; i < r->gpu_owners.n; i++)
-		r->gpu_owners.v[i] = renumbered(&n, r->gpu_owners.v[i]);
+		r->gpu_owners.v[i] = origin_moved(&m, r->gpu_owners.v[i]);
 	for (size_t i = 0; i < r->gpu_befores.n; i++)
-		r->gpu_befores.v[i] = renumbered(&n, r->gpu_befores.v[i]);
+		r->gpu_befores.v[i] = origin_moved(&m, r->gpu_befores.v[i]);
 	if (r->links.gpu_renamed)
-		r->links.gpu_renamed(r->links.gpu_ctx, renumbered, &n);
-	gpu_origins_done(&n.old);
-	free(n.to);
+		r->links.gpu_renamed(r->links.gpu_ctx, origin_moved, &m);
+	origin_moves_end(&m);
+}
+
+void resolver_gpu_done(struct resolver *r)
+{
+	gpu_names_done(&r->gpu_names);
+	gpu_live_done(&r->gpu_live);
+	gpu_origins_done(&r->gpu_origins);
+	vec_done(&r->gpu_owners);
+	vec_done(&r->gpu_befores);
 }
 
 void resolve_gpu_trim(struct resolver *r)

@@ -17,7 +17,7 @@ struct sink;
 
 #define TYPE_NONE UINT32_MAX /* not recorded */
 struct resolve_types {       /* ids in the sink */
-	uint32_t cpu, off_cpu, sched_wait, wall, lock, lock_waits, page_fault;
+	uint32_t cpu, off_cpu, sched_wait, wall, lock, lock_waits, page_fault, rss;
 	struct gpu_types {
 		uint32_t launch, wait, copy, nccl, alloc, inuse, time, window, queue, stall,
 			not_issued;
@@ -45,6 +45,11 @@ struct resolve_links {
 	 * does. */
 	void (*copy_again)(void *ctx, uint32_t tid, bool again);
 	void *copy_ctx;
+	/* Sets which pages' faults are sent: one page in 2^bits, at first page_bits. NULL: they
+	 * stay. */
+	void (*choose_pages)(void *ctx, uint32_t bits);
+	void *choose_ctx;
+	uint32_t page_bits;
 	/* Called for a process that has a runtime, or may have one in a moment. NULL: unused. */
 	void (*on_runtime)(void *ctx, uint32_t pid);
 	void *runtime_ctx;

@@ -40,6 +40,7 @@ const char *resolver_type_name(const struct resolve_types *t, uint32_t type)
 	       : type == t->lock       ? "lock"
 	       : type == t->lock_waits ? "lock-waits"
 	       : type == t->page_fault ? "page-fault"
+	       : type == t->rss        ? "rss"
 				       : gpu_type_name(&t->gpu, type);
 }
 
@@ -277,10 +278,17 @@ static enum walk_end put_fault(struct resolver *r, struct process *p, const stru
 {
 	const struct stack_ref ref = { .sample = &ev->sample, .raw = raw };
 	struct sample sample = resolver_sample(r, &ev->sample);
+	enum walk_end end = WALK_COMPLETE;
 
 	sample.value = (int64_t)FAULT_PAGE_BYTES << ev->fault.bits;
-	sample.series = resolver_series(r, p, &ev->sample, r->types.page_fault, sample.value);
-	return resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+	if (ev->fault.flags & FAULT_CHANCE) {
+		sample.series =
+			resolver_series(r, p, &ev->sample, r->types.page_fault, sample.value);
+		end = resolver_put(r, p, &sample, &ref, ACCOUNT_NONE);
+	}
+	if (ev->fault.flags & (FAULT_PAGE | FAULT_REGION))
+		end = resolver_resident(r, p, ev, raw);
+	return end;
 }
 
 void resolver_event(struct resolver *r, struct process *p, const union order_event *ev,

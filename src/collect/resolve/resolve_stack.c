@@ -395,3 +395,13 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 		stack_cache_keep(&r->stacks, image, hash, out);
 	return true;
 }
+
+uint32_t resolver_stack_now(struct resolver *r, struct process *p, const struct stack_ref *ref,
+			    enum walk_end *end)
+{
+	struct resolved_stack stack;
+	bool is_whole = resolver_stack(r, p, ref, &stack);
+
+	*end = stack.end;
+	return is_whole ? stack.stack : resolver_stack_without_jit(r);
+}

@@ -18,6 +18,7 @@
 #include "collect/resolve/labels.h"
 #include "collect/resolve/lives.h"
 #include "collect/resolve/locks.h"
+#include "collect/resolve/resident.h"
 #include "collect/resolve/resolve_links.h"
 #include "collect/resolve/resolve_opts.h"
 #include "collect/resolve/series_cache.h"
@@ -27,8 +28,16 @@
 #include "collect/walker/jit.h"
 #include "collect/walker/kernel_space.h"
 
+struct event_fault;
 struct profile_copy;
 union order_event;
+
+/* Memory of an origin, at the last look at its process. */
+struct resident_row {
+	uint64_t life, bytes;
+	int64_t period; /* 0: none */
+	uint32_t pid, origin;
+};
 
 struct resolver {
 	struct sink *sink;
@@ -57,6 +66,10 @@ struct resolver {
 	struct gpu_names gpu_names;
 	struct gpu_live gpu_live;       /* GPU memory in use */
 	struct gpu_origins gpu_origins; /* who allocates it, and who launches work on GPUs */
+	struct resident resident;
+	struct gpu_origins resident_origins;
+	VEC(struct resident_row) resident_rows;
+	VEC(struct resident_row) resident_owners; /* one per owner in the last snapshot */
 	VEC(uint32_t) gpu_owners;  /* one origin per process with memory at the last snapshot */
 	VEC(uint32_t) gpu_befores; /* origins of [before attach] at the last snapshot */
 	struct map leaf_samples;   /* frame → samples */
@@ -123,6 +136,19 @@ struct sample resolver_sample(struct resolver *r, const struct event_sample *s);
 enum walk_end resolver_put(struct resolver *r, struct process *p, struct sample *sample,
 			   const struct stack_ref *ref, enum account_part held_as);
 
+/* resolve_resident.c: resident memory. */
+void resolver_resident_init(struct resolver *r);
+void resolver_resident_done(struct resolver *r);
+/* Notes the page of a fault. Returns why the stack ends. */
+enum walk_end resolver_resident(struct resolver *r, struct process *p, const struct event_fault *ev,
+				const struct event_raw *raw);
+/* As resolver_gpu_renumber. */
+void resolver_resident_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy);
+
+/* resolve_stack.c: returns the stack now, with code made at run time left unnamed. */
+uint32_t resolver_stack_now(struct resolver *r, struct process *p, const struct stack_ref *ref,
+			    enum walk_end *end);
+
 /* resolve_gpu.c; memory from before attach is in resolve_gpu_before.c. Returns why the stack
  * ends. */
 enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct event_gpu *ev,
@@ -130,6 +156,20 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 /* Gives new numbers to origins in use. is_new_sink: labels have new numbers, and stacks are copied,
  * or (copy NULL) dropped. */
 void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy);
+/* The same for a table of origins: until origin_moves_end, origin_moved (a gpu_origin_move)
+ * returns the new number of each one that is still used. Others are forgotten. */
+struct origin_moves {
+	struct resolver *r;
+	struct gpu_origins old, *now;
+	uint32_t *to; /* plus 1 */
+	bool is_new_sink;
+	struct profile_copy *copy;
+};
+void origin_moves_begin(struct origin_moves *m, struct resolver *r, struct gpu_origins *origins,
+			bool is_new_sink, struct profile_copy *copy);
+uint32_t origin_moved(void *moves, uint32_t id);
+void origin_moves_end(struct origin_moves *m);
+void resolver_gpu_done(struct resolver *r);
 /* Returns an origin from what is known of a process now; no event of its own is needed. */
 struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid);
 
@@ -138,6 +178,8 @@ struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid);
 enum walk_end resolver_push_stack(struct resolver *r, const struct process *p,
 				  const struct event_stack *st, uint64_t now_ns, bool *has_jit);
 void resolver_push_marker(struct resolver *r, const char *name);
+/* Returns a stack of only the marker. */
+uint32_t resolver_marker_stack(struct resolver *r, const char *name);
 /* Leaves code made at run time unnamed, from that element of r->stack on. */
 void resolver_forget_jit(struct resolver *r, size_t from);
 /* An instruction pointer is always in an executable mapping: if it is not, the table lacks one

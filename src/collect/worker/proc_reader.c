@@ -10,6 +10,7 @@
 #include "base/stream.h"
 #include "base/vec.h"
 #include "collect/proc/mapped_file.h"
+#include "collect/proc/page_state.h"
 #include "collect/proc/proc_owner.h"
 #include "collect/proc/process_context.h"
 #include "collect/proc/process_memory.h"
@@ -592,6 +593,24 @@ int proc_reader_ring(struct proc_reader *r, uint32_t pid, const char *name, int 
 	int rc = call(r, &ask, name);
 
 	return rc ? rc : taken_fd(r);
+}
+
+int proc_reader_pages(struct proc_reader *r, uint32_t pid, const uint64_t *addresses, size_t n,
+		      uint8_t *states)
+{
+	struct read_ask ask = { .kind = READ_PAGES, .pid = pid };
+	struct buf text = { 0 };
+
+	if (!r)
+		return page_states_read(pid, addresses, n, states);
+	page_addresses_put(&text, addresses, n);
+	int rc = call(r, &ask, buf_cstr(&text));
+	buf_done(&text);
+	if (!rc && r->data.len != n)
+		rc = -EPROTO;
+	if (!rc)
+		memcpy(states, r->data.data, n);
+	return rc;
 }
 
 uint64_t proc_reader_clock_ns(const struct proc_reader *r)

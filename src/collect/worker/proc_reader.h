@@ -94,6 +94,11 @@ int proc_reader_agent_fits(struct proc_reader *r, uint32_t pid);
 int proc_reader_ring(struct proc_reader *r, uint32_t pid, const char *name, int flags,
 		     uint32_t nth);
 
+/* Sets the states of at most PAGE_STATES_MAX pages (collect/proc/page_state.h). Returns 0 or
+ * -errno. */
+int proc_reader_pages(struct proc_reader *r, uint32_t pid, const uint64_t *addresses, size_t n,
+		      uint8_t *states);
+
 /* CPU time of this thread and of what it had read: for budgets. */
 uint64_t proc_reader_clock_ns(const struct proc_reader *r);
 void proc_reader_get_stats(const struct proc_reader *r,
@@ -115,6 +120,7 @@ enum read_kind {
 	READ_FIND_CONTEXT,
 	READ_AGENT,
 	READ_RING,
+	READ_PAGES,
 	READ_KINDS
 };
 enum {

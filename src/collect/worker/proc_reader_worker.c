@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "collect/proc/mapped_file.h"
+#include "collect/proc/page_state.h"
 #include "collect/proc/process_context.h"
 #include "collect/proc/process_memory.h"
 #include "collect/worker/far_device.h"
@@ -192,11 +193,20 @@ static int find_ring(struct asked *a)
 	return ring_find((pid_t)a->ask->pid, a->text, (int)a->ask->len, take_nth, a, NULL);
 }
 
+static int read_pages(struct asked *a)
+{
+	uint64_t addresses[PAGE_STATES_MAX];
+	size_t n = page_addresses_parse(a->text, addresses);
+
+	return page_states_read(a->ask->pid, addresses, n, room(a, n));
+}
+
 static int (*const kinds[READ_KINDS])(struct asked *a) = {
 	[READ_MEMORY] = read_memory,   [READ_MAPS] = read_maps,
 	[READ_OPEN] = open_mapping,    [READ_PROGRAM] = open_program,
 	[READ_CONTEXT] = read_context, [READ_FIND_CONTEXT] = find_context,
 	[READ_AGENT] = agent_fits,     [READ_RING] = find_ring,
+	[READ_PAGES] = read_pages,
 };
 
 struct worker {

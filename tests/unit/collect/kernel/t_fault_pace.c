@@ -23,7 +23,7 @@ static uint32_t go_on(double faults_per_s, int tenths)
 
 static void begin(void)
 {
-	pace = (struct fault_pace){ 0 };
+	pace = (struct fault_pace){ .least_bits = FAULT_PACE_LEAST_BITS, .most = FAULT_PACE_MOST };
 	now_ns = 1000000000;
 	recorded = 0;
 }

@@ -1,0 +1,31 @@
+/* collect/kernel/fault_budget.h: limits the cost of watching page faults to a share of the time
+ * of all CPUs. Unused time is saved up for some seconds. When it is used up, faults are not watched
+ * until there is some again: under a storm of faults they are watched in windows that together cost
+ * the share.
+ *
+ * No clocks and no kernel: tests script both. */
+#ifndef CRESSET_COLLECT_KERNEL_FAULT_BUDGET_H
+#define CRESSET_COLLECT_KERNEL_FAULT_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	/* Cost of a fault that is not sent: tracepoint, program and hash (docs/internals/
+	 * page_faults.md). The time of the others is measured. */
+	FAULT_SEEN_NS = 110,
+	FAULT_BUDGET_SAVED_S = 10, /* of the share, at most … */
+	FAULT_BUDGET_RESUME_S = 2, /* … and at least, when watching starts again */
+};
+
+struct fault_budget { /* zeroed except share = before the first look */
+	double share; /* of the time of all CPUs; 0: no limit */
+	double saved_ns;
+	uint64_t looked_ns, spent_ns; /* at the last look */
+	bool is_off;
+};
+
+/* spent_ns: CPU time used for faults so far. Returns whether to watch faults from now on. */
+bool fault_budget_look(struct fault_budget *b, uint32_t cpus, uint64_t spent_ns, uint64_t now_ns);
+
+#endif
