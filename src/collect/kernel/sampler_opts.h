@@ -33,6 +33,11 @@ enum collect_event {
 	COLLECT_WAITS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL | COLLECT_LOCK,
 	/* bpf/page_fault.h */
 	COLLECT_PAGE_FAULT = 16384,
+	/* Recorded by a library in the program (mem/live/live.h): types alloc and alloc-objects;
+	 * inuse and inuse-objects. */
+	COLLECT_ALLOC = 32768,
+	COLLECT_INUSE = 65536,
+	COLLECT_HEAP = COLLECT_ALLOC | COLLECT_INUSE,
 	/* Recorded by a library in the program (gpu/ring/ring.h). */
 	COLLECT_GPU_INSIDE = COLLECT_GPU_TIME | COLLECT_GPU_STALL,
 	/* Recorded by probes on the GPU's libraries (collect/gpu/gpu_probes.h). */
@@ -133,6 +138,12 @@ void sampler_opts_settle(struct sampler_opts *opts);
 static inline bool collect_probes_gpu(uint32_t events)
 {
 	return events & (COLLECT_GPU | COLLECT_WALL);
+}
+
+/* Returns whether any library is probed. */
+static inline bool collect_probes_libraries(uint32_t events)
+{
+	return collect_probes_gpu(events) || events & COLLECT_HEAP;
 }
 
 /* Returns whether blocked time gets stacks; sched-wait alone is time of threads that could run. */

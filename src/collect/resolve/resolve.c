@@ -134,11 +134,7 @@ void resolver_free(struct resolver *r)
 	locks_done(&r->locks);
 	map_done(&r->leaf_samples);
 	map_done(&r->inside_frames);
-	gpu_names_done(&r->gpu_names);
-	gpu_live_done(&r->gpu_live);
-	gpu_origins_done(&r->gpu_origins);
-	vec_done(&r->gpu_owners);
-	vec_done(&r->gpu_befores);
+	resolver_gpu_done(r);
 	traced_done(&r->traced);
 	label_table_done(&r->labels);
 	lives_done(&r->lives);
@@ -678,6 +674,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.traced_refused = r->traced.refused,
 		.mappings_refused = r->processes.refused + r->objects.refused,
 		.gpu_memory_refused = r->gpu_live.refused,
+		.heap_refused = r->heap.refused,
 		.kernel_names_ns = r->kernel.naming_ns,
 		.kernel_symbols_read = r->kernel.symbols_read,
 	};

@@ -396,6 +396,11 @@ void resolver_push_marker(struct resolver *r, const char *name)
 	vec_push(&r->stack, named_frame(r, FRAME_MARKER, name));
 }
 
+void resolver_push_function(struct resolver *r, const char *name)
+{
+	vec_push(&r->stack, named_frame(r, FRAME_NATIVE, name));
+}
+
 void resolver_forget_jit(struct resolver *r, size_t from)
 {
 	for (size_t i = from; i < r->stack.n; i++)

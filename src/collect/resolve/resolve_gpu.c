@@ -13,9 +13,8 @@
 
 /* Calls of GPU libraries: puts the value of each into its type. */
 
-/* Leaves code made at run time unnamed, so that an allocation need not wait for names. */
-static uint32_t stack_now(struct resolver *r, struct process *p, const struct stack_ref *ref,
-			  enum walk_end *end)
+uint32_t resolver_stack_now(struct resolver *r, struct process *p, const struct stack_ref *ref,
+			    enum walk_end *end)
 {
 	struct resolved_stack stack;
 
@@ -73,7 +72,7 @@ static enum walk_end put_alloc(struct resolver *r, struct process *p, const stru
 	struct sample sample = resolver_sample(r, &ev->sample);
 	enum walk_end end;
 
-	sample.stack = stack_now(r, p, ref, &end);
+	sample.stack = resolver_stack_now(r, p, ref, &end);
 	if (r->types.gpu.alloc != TYPE_NONE) {
 		sample.value = ev->gpu.value;
 		sample.series = resolver_series(r, p, &ev->sample, r->types.gpu.alloc, 0);
@@ -93,7 +92,7 @@ static enum walk_end hand_stack(struct resolver *r, struct process *p, const str
 				const struct stack_ref *ref)
 {
 	enum walk_end end = WALK_COMPLETE;
-	uint32_t stack = stack_now(r, p, ref, &end);
+	uint32_t stack = resolver_stack_now(r, p, ref, &end);
 
 	if (r->links.gpu_stack)
 		r->links.gpu_stack(r->links.gpu_stack_ctx, ev->sample.tgid, ev->sample.tid,
@@ -139,6 +138,8 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 	case GPU_STACK:
 		ref.is_launch = true;
 		return hand_stack(r, p, ev, &ref);
+	case GPU_HEAP:
+		return resolver_heap(r, p, ev, raw);
 	case GPU_ALLOC:
 		return put_alloc(r, p, ev, &ref);
 	case GPU_FREE:
@@ -291,6 +292,8 @@ void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_
 {
 	struct renumber n = { r, r->gpu_origins, NULL, is_new_sink, copy };
 
+	if (is_new_sink)
+		heap_done(&r->heap);
 	if (!n.old.all.n)
 		return;
 	n.to = xcalloc(n.old.all.n + 1, sizeof *n.to);
@@ -306,6 +309,16 @@ void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_
 		r->links.gpu_renamed(r->links.gpu_ctx, renumbered, &n);
 	gpu_origins_done(&n.old);
 	free(n.to);
+}
+
+void resolver_gpu_done(struct resolver *r)
+{
+	gpu_names_done(&r->gpu_names);
+	gpu_live_done(&r->gpu_live);
+	gpu_origins_done(&r->gpu_origins);
+	heap_done(&r->heap);
+	vec_done(&r->gpu_owners);
+	vec_done(&r->gpu_befores);
 }
 
 void resolve_gpu_trim(struct resolver *r)
