@@ -33,7 +33,7 @@ libs     := -lbpf -lsqlite3 -lseccomp -lyaml -lncursesw -lelf -liberty -lxxhash 
 
 # --- what there is ---------------------------------------------------------------------------------------------------
 BPF_SRC   := $(wildcard src/bpf/*.bpf.c)
-SRC       := $(filter-out $(BPF_SRC) src/gpu/inject/%,$(wildcard src/*/*.c src/*/*/*.c))
+SRC       := $(filter-out $(BPF_SRC) src/gpu/inject/% src/mem/inject/%,$(wildcard src/*/*.c src/*/*/*.c))
 LIB_OBJ   := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/cmd/main.c,$(SRC)))
 SKEL      := $(BPF_SRC:src/bpf/%.bpf.c=$(BUILD)/gen/%.skel.h)
 # What pictures and reports embed; the files of the page that esbuild makes, and those that are served as they are; all they are made of.
@@ -59,7 +59,7 @@ BENCH_BIN := $(patsubst bench/%.c,$(BUILD)/bench/%,$(wildcard bench/*.c)) \
 .PHONY: all help test test-bin test-live test-full test-unit test-kernels asan fuzz fuzz-many fuzz-bin bench bench-store bench-ui man completions install clean \
         check check-all check-limits check-layers check-reads check-words setup-hooks check-fmt check-sh check-web check-cc check-web-weight ui pictures fmt limits \
         dist dist-archive dist-deb dist-rpm dist-image sign FORCE
-all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so ## build/cresset: the one binary (default), and what it puts into GPU programs
+all: $(BUILD)/cresset $(BUILD)/libcresset-cuda.so $(BUILD)/libcresset-mem.so ## build/cresset: the one binary (default), and what it puts into programs
 
 # --- the binary ------------------------------------------------------------------------------------------------------
 $(BUILD)/cresset: $(BUILD)/src/cmd/main.o $(BUILD)/libcresset.a
@@ -118,6 +118,14 @@ $(BUILD)/libcresset-cuda.so: $(inject_src) $(wildcard src/gpu/inject/*.h) src/gp
 	$(CC) $(cppflags) $(poisoned) -include gpu/inject/old_libc.h \
 	    $(filter-out -fsanitize% -fno-sanitize%,$(cflags)) -fno-stack-protector -fPIC -fvisibility=hidden \
 	    -ftls-model=initial-exec -shared -Wl,-soname,libcresset-cuda.so -Wl,-z,nodelete -Wl,-z,defs $(filter-out -fsanitize%,$(ldflags)) -o $@ $(inject_src)
+
+# The same for programs with sampled allocations: nothing of it is seen from outside.
+mem_src := $(wildcard src/mem/inject/*.c)
+$(BUILD)/libcresset-mem.so: $(mem_src) $(wildcard src/mem/inject/*.h) src/mem/live/live.h src/gpu/inject/old_libc.h $(BUILD)/stamp/flags
+	@mkdir -p $(@D)
+	$(CC) $(cppflags) -include gpu/inject/old_libc.h \
+	    $(filter-out -fsanitize% -fno-sanitize%,$(cflags)) -fno-stack-protector -fno-omit-frame-pointer -fPIC -fvisibility=hidden \
+	    -ftls-model=initial-exec -shared -Wl,-soname,libcresset-mem.so -Wl,-z,nodelete -Wl,-z,defs $(filter-out -fsanitize%,$(ldflags)) -o $@ $(mem_src)
 
 # BPF: one object per source, compiled without any header of the running kernel, wrapped by its skeleton. bpftool's
 # linker drops the DWARF and keeps the BTF.
@@ -242,6 +250,7 @@ $(BUILD)/live/%: tests/live/prog/%.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=gnu++17 -O2 -g -rdynamic -o $@ $<
 $(BUILD)/live/allocates $(BUILD)/live/allocates_own $(BUILD)/live/allocates_cxx: tests/live/prog/allocates.h
+$(BUILD)/unit/t_mem_inject: $(addprefix $(BUILD)/,live/mem_sites live/mem_late libcresset-mem.so)
 $(BUILD)/unit/t_gpu_probe: $(BUILD)/unit/launch_probe.bpf.o
 $(BUILD)/unit/t_gpu_stalls: $(BUILD)/doubles/libcupti-old.so.13
 $(BUILD)/doubles/libcupti-old.so.13: tests/doubles/libcupti.so.13.c
@@ -377,7 +386,7 @@ lib   := $(DESTDIR)$(PREFIX)/lib
 PROGRAM ?= $(BUILD)/cresset
 install: all $(PROGRAM) man completions ## into PREFIX=/usr/local (DESTDIR honoured)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/cresset
-	install -D -m 755 $(BUILD)/libcresset-cuda.so $(lib)/cresset/libcresset-cuda.so
+	install -D -m 755 -t $(lib)/cresset $(BUILD)/libcresset-cuda.so $(BUILD)/libcresset-mem.so
 	install -D -m 644 -t $(share)/man/man1 $(BUILD)/man/*.1
 	install -D -m 644 -t $(share)/man/man5 $(BUILD)/man/*.5
 	install -D -m 644 $(BUILD)/completions/bash $(share)/bash-completion/completions/cresset

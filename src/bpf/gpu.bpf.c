@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* bpf/gpu.bpf.c: probes on the libraries through which programs use a GPU: at the start of calls,
- * and at the end of the ones that wait or allocate.
+ * and at the end of the ones that wait or allocate; and on the library that samples allocations.
  *
  * Loaded next to sample.bpf.c when a process has such a library. It shares the maps of the same
  * name, except the scratches that stacks are built in: a task in a probe may be preempted, and
@@ -327,6 +327,10 @@ static __always_inline void enter(struct pt_regs *ctx, struct gpu_place *p)
 
 	if (!row || !begin_call(ctx, call))
 		return;
+	if (row->what & GPU_HEAP) {
+		heap_sample(ctx, row, p);
+		return;
+	}
 	t = thread_of(p);
 	if (!t)
 		return;

@@ -233,7 +233,7 @@ static __always_inline void send_gpu(struct event_gpu *ev)
 {
 	if (!bpf_ringbuf_output(&ring, ev, sizeof *ev, wake_flags(FROM_OTHERS, 1)))
 		return;
-	gpu_count(GPU_COUNT_LOST, 1);
+	gpu_count(ev->gpu.what == GPU_HEAP ? GPU_COUNT_HEAP_LOST : GPU_COUNT_LOST, 1);
 	if (ev->gpu.what == GPU_LAUNCH)
 		gpu_count(GPU_COUNT_LOST_LAUNCHES, ev->gpu.weight);
 }
@@ -284,6 +284,19 @@ static __always_inline __u64 send_with(struct pt_regs *ctx, struct gpu_place *p,
 		send_stack(s, n, FROM_OTHERS);
 	send_gpu(ev);
 	return ev->sample.stack_hash;
+}
+
+/* --- samples of a heap ------------------------------------------------------------------------ */
+
+/* The library has chosen them: each is sent. Threads need no row. */
+static __always_inline void heap_sample(struct pt_regs *ctx, const struct gpu_probe_row *row,
+					struct gpu_place *p)
+{
+	fill_event(&p->ev, &p->none, row->flags, GPU_HEAP, p->call.now_ns);
+	p->ev.gpu.correlation = argument(ctx, 0);
+	p->ev.gpu.value = argument(ctx, 1);
+	p->ev.gpu.weight = argument(ctx, 2);
+	send_with(ctx, p, 0);
 }
 
 /* --- frequent calls: launches and copies ------------------------------------------------------ */

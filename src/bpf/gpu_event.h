@@ -26,6 +26,9 @@ enum gpu_what {
 	GPU_MAP = 512,
 	GPU_UNMAP = 1024,
 	GPU_RETAIN = 2048,
+	/* Not of a GPU: a library in the program reports a sampled allocation of its heap
+	 * (mem/inject/library.h): number, bytes, and a weight (mem/live/live.h). */
+	GPU_HEAP = 4096,
 };
 enum { GPU_AT_RETURN = GPU_WAIT | GPU_ALLOC }; /* those also probed at their return */
 
@@ -76,12 +79,12 @@ enum gpu_how { GPU_HOW_NONE = 0, GPU_HOW_SPIN, GPU_HOW_SLEEP, GPU_HOW_ESTIMATE }
 struct gpu_info {
 	__u64 start_ns; /* of the call */
 	__u64 value;    /* bytes, or ns for GPU_WAIT; 0 for GPU_LAUNCH */
-	__u64 weight;   /* number of calls it stands for */
+	__u64 weight;   /* number of calls it stands for; GPU_HEAP: its third argument */
 	__u64 address;
-	__u64 none;  /* 0: in the place of a wait's kernel part */
-	__u32 parts; /* PART_GPU */
-	__u32 what;  /* one bit of enum gpu_what */
-	__u64 correlation;
+	__u64 none;        /* 0: in the place of a wait's kernel part */
+	__u32 parts;       /* PART_GPU */
+	__u32 what;        /* one bit of enum gpu_what */
+	__u64 correlation; /* GPU_HEAP: number of the sample */
 	/* the device or context that the thread uses, as the thread named it; 0: the first */
 	__u64 context;
 	__u32 how;   /* enum gpu_how, for GPU_WAIT */
@@ -129,6 +132,7 @@ enum gpu_counter {
 	GPU_COUNT_BUSY,
 	GPU_COUNT_LOST,          /* events refused by the ring */
 	GPU_COUNT_LOST_LAUNCHES, /* launches they stood for */
+	GPU_COUNT_HEAP_LOST,     /* samples of a heap refused by the ring */
 	GPU_COUNT_UNREADABLE,    /* calls whose arguments could not be read */
 	GPU_COUNTERS
 };

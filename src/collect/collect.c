@@ -147,6 +147,13 @@ static int open_parts(struct collector *c, struct err *err)
 	collect_gpu_hooks(&c->gpu, &resolve);
 	c->resolver = c->gpu.resolver = resolver_new(&c->opts.resolve, opts, &resolve);
 	rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
+	c->heap = (struct collect_heap){ .asked = opts,
+					 .opts = &c->opts.heap,
+					 .sampler = c->sampler,
+					 .resolver = c->resolver,
+					 .reader = c->reader,
+					 .probes = c->gpu.probes };
+	collect_heap_open(&c->heap);
 	if (!rc)
 		rc = wait_for(c, resolve_fd(c->resolver), TAG_TABLES, err);
 	if (!rc)
@@ -280,6 +287,7 @@ int collect_start(struct collector *c, struct err *err)
 		return rc;
 	resolve_snapshot(c->resolver, collector_read_early, c);
 	collect_gpu_start(&c->gpu);
+	collect_heap_start(&c->heap);
 	resolve_sync(c->resolver);
 	return 0;
 }
@@ -322,7 +330,7 @@ static int wait_ms(const struct collector *c, int timeout_ms)
 {
 	uint64_t sync_ns = resolve_sync_ns(c->resolver);
 	uint64_t next_ns = sync_ns < c->next_read_ns ? sync_ns : c->next_read_ns;
-	uint64_t gpu_ns = collect_gpu_due_ns(&c->gpu);
+	uint64_t gpu_ns = collect_gpu_due_ns(&c->gpu), heap_ns = collect_heap_due_ns(&c->heap);
 	uint64_t window_ns = sampler_window_due_ns(c->sampler);
 	uint64_t look_ns = collector_look_due_ns(c);
 
@@ -330,6 +338,8 @@ static int wait_ms(const struct collector *c, int timeout_ms)
 		next_ns = look_ns;
 	if (gpu_ns < next_ns)
 		next_ns = gpu_ns;
+	if (heap_ns < next_ns)
+		next_ns = heap_ns;
 	if (window_ns < next_ns)
 		next_ns = window_ns;
 	int64_t left_ms = ((int64_t)(next_ns - clock_mono_ns()) + 999999) / 1000000;
@@ -371,6 +381,7 @@ int collect_run(struct collector *c, int timeout_ms, struct err *err)
 	} else if (tables || clock_mono_ns() >= resolve_sync_ns(c->resolver))
 		resolve_sync(c->resolver);
 	collect_gpu_run(&c->gpu, clock_mono_ns());
+	collect_heap_run(&c->heap, clock_mono_ns());
 	int rc = collector_turn_window(c, err);
 	return rc ? rc : read_when_due(c, err);
 }
@@ -392,7 +403,8 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		enum loss reason;
 		uint64_t n;
 	} losses[] = {
-		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] + n[COUNT_FAULTS_LOST] },
+		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] + n[COUNT_FAULTS_LOST] +
+					  g[GPU_COUNT_HEAP_LOST] },
 		{ LOSS_RING_BUSY, n[COUNT_RING_BUSY] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
 		{ LOSS_UNCOUNTED, stats->uncounted_ns / period_ns },
@@ -451,6 +463,7 @@ int collect_stop(struct collector *c, struct err *err)
 	sampler_get_stats(c->sampler, &before);
 	int rc = before.wait_hook ? report_for_cut(c, true, true, err) : 0;
 	collect_gpu_stop_time(&c->gpu);
+	collect_heap_stop(&c->heap, clock_mono_ns());
 	sampler_stop(c->sampler);
 	c->stopped_ns = clock_mono_ns();
 	collect_gpu_stop_probes(&c->gpu);
@@ -458,6 +471,7 @@ int collect_stop(struct collector *c, struct err *err)
 		rc = collector_read(c, true, err);
 	collect_gpu_finish(&c->gpu);
 	collector_end_resident(c);
+	collect_heap_cut(&c->heap, c->stopped_ns);
 	sampler_get_stats(c->sampler, &c->last);
 	c->last.cpus = before.cpus;
 	hand_over_losses(c, &c->last);
@@ -506,6 +520,7 @@ int collect_cut(struct collector *c, struct err *err)
 
 	sampler_get_stats(c->sampler, &stats);
 	bool awaits_launches = collect_gpu_begin_cut(&c->gpu, clock_mono_ns());
+	collect_heap_begin_cut(&c->heap, clock_mono_ns());
 	int rc = report_for_cut(c, stats.wait_hook, false, err);
 	sampler_cut_windows(c->sampler, clock_mono_ns());
 	if (!rc && (stats.wait_hook || awaits_launches))
@@ -516,6 +531,7 @@ int collect_cut(struct collector *c, struct err *err)
 	resolve_sweep(c->resolver, c->order.taken_ns);
 	collect_gpu_cut(&c->gpu, clock_mono_ns(), c->order.taken_ns >= c->cut_ns);
 	collector_cut_resident(c);
+	collect_heap_cut(&c->heap, clock_mono_ns());
 	hand_over_losses(c, &stats);
 	return rc;
 }
@@ -622,6 +638,7 @@ void collect_get_stats(struct collector *c, struct collect_stats *out)
 		.wait_turns = s.wait_turns,
 		.fault_pauses = s.fault_pauses,
 		.short_off_ns = r.short_off_ns,
+		.heap = c->heap.stats,
 	};
 	memcpy(out->ends, r.ends, sizeof out->ends);
 	collect_gpu_stats(&c->gpu, &out->gpu, &out->gpu_time, &out->gpu_stall);
@@ -651,6 +668,7 @@ void collect_free(struct collector *c)
 {
 	if (!c)
 		return;
+	collect_heap_done(&c->heap);
 	collect_gpu_done(&c->gpu);
 	resolver_free(c->resolver); /* has rows in the sampler's maps */
 	program_news_close(c->programs);

@@ -80,6 +80,7 @@ struct collect_stats {
 	int64_t short_off_ns;
 	struct gpu_time_stats gpu_time;
 	struct gpu_stall_stats gpu_stall;
+	struct heap_stats heap;         /* after collect_stop, except programs */
 	struct gpu_probes_stats gpu;    /* zeros where no GPU event was requested */
 	struct helper_stats workers;    /* processes that read of others */
 	struct proc_reader_stats reads; /* of other processes, that failed */

@@ -96,7 +96,8 @@ static void on_side(void *ctx, const struct side_record *r)
 	struct collector *c = ctx;
 	struct side_record seen = *r;
 
-	if (collect_gpu_seen(&c->gpu, r))
+	bool is_gpu = collect_gpu_seen(&c->gpu, r), is_heap = collect_heap_seen(&c->heap, r);
+	if (is_gpu || is_heap)
 		program_news_urgent(c->programs, r->pid);
 	if (brief_has(&c->brief, r)) {
 		resolve_skip(c->resolver, r);
@@ -198,6 +199,7 @@ static void take_side(void *ctx, const struct side_record *r)
 
 	resolve_apply(c->resolver, r);
 	collect_gpu_applied(&c->gpu, r);
+	collect_heap_applied(&c->heap, r);
 }
 
 static void pass_side(void *ctx, const struct side_record *r)
@@ -206,6 +208,7 @@ static void pass_side(void *ctx, const struct side_record *r)
 
 	resolve_pass(c->resolver, r);
 	collect_gpu_applied(&c->gpu, r);
+	collect_heap_applied(&c->heap, r);
 }
 
 /* Processing a record later, in its turn, takes as long again. */
@@ -357,8 +360,10 @@ int collector_read(struct collector *c, bool everything, struct err *err)
 	uint64_t barrier_ns = clock_mono_ns() - BARRIER_NS;
 
 	read_side(c);
-	if (resolve_run(c->resolver))
+	if (resolve_run(c->resolver)) {
 		collect_gpu_scanned(&c->gpu);
+		collect_heap_scanned(&c->heap);
+	}
 	int rc = read_samples(c);
 	if (everything) /* processes that mapped while the samples were read */
 		take_records(c);

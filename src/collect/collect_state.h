@@ -5,6 +5,7 @@
 #include "base/cpu_budget.h"
 #include "collect/collect_opts.h"
 #include "collect/gpu/collect_gpu.h"
+#include "collect/heap/collect_heap.h"
 #include "collect/kernel/missing.h"
 #include "collect/kernel/program_news.h"
 #include "collect/kernel/sampler.h"
@@ -26,6 +27,7 @@ struct collector {
 	struct helper *helper;
 	struct proc_reader *reader;
 	struct collect_gpu gpu;
+	struct collect_heap heap;
 	struct order order;
 	struct brief brief;         /* of the records being read */
 	uint64_t looked_ns;         /* time of the last reading */

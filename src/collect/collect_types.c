@@ -103,6 +103,33 @@ static uint32_t cpu_type(struct sink *sink)
 	return sink->ops->type(sink, &t);
 }
 
+/* A sample stands for a period, its weight beyond the block itself (collect/resolve/heap.h). */
+static uint32_t heap_type(struct sink *sink, const char *name, const char *unit,
+			  enum aggregation aggregation)
+{
+	struct type t = time_type(sink, name);
+
+	t.unit = t.period_unit = sink_string(sink, unit);
+	t.period_type = t.name;
+	t.aggregation = aggregation;
+	return sink->ops->type(sink, &t);
+}
+
+static struct heap_types heap_types_of(uint32_t events, struct sink *s)
+{
+	struct heap_types t = { TYPE_NONE, TYPE_NONE, TYPE_NONE, TYPE_NONE };
+
+	if (events & COLLECT_ALLOC) {
+		t.alloc = heap_type(s, "alloc", "bytes", AGG_SUM);
+		t.alloc_objects = heap_type(s, "alloc-objects", "count", AGG_SUM);
+	}
+	if (events & COLLECT_INUSE) {
+		t.inuse = heap_type(s, "inuse", "bytes", AGG_SNAPSHOT);
+		t.inuse_objects = heap_type(s, "inuse-objects", "count", AGG_SNAPSHOT);
+	}
+	return t;
+}
+
 struct resolve_types collect_types(const struct sampler_opts *opts, struct sink *sink)
 {
 	uint32_t events = opts->events;
@@ -119,6 +146,7 @@ struct resolve_types collect_types(const struct sampler_opts *opts, struct sink 
 		.page_fault = events & COLLECT_PAGE_FAULT ? page_type(sink, "page-fault", AGG_SUM)
 							  : TYPE_NONE,
 		.rss = events & COLLECT_RSS ? page_type(sink, "rss", AGG_SNAPSHOT) : TYPE_NONE,
+		.heap = heap_types_of(events, sink),
 		.gpu = gpu_types_of(events, sink),
 		.period_ns = 1000000000ll / (int64_t)opts->freq_hz,
 	};

@@ -12,7 +12,7 @@ name=cresset-$version-linux-$machine
 build=$tmp/build
 mkdir "$build"
 make -s BUILD="$BUILD" man completions
-cp -r "$BUILD/man" "$BUILD/completions" "$BUILD/portable" "$BUILD/libcresset-cuda.so" "$build"
+cp -r "$BUILD/man" "$BUILD/completions" "$BUILD/portable" "$BUILD/libcresset-cuda.so" "$BUILD/libcresset-mem.so" "$build"
 pack() { # BUILD
 	VERSION=$version BUILD=$1 SOURCE_DATE_EPOCH=1700000000 tools/dist-archive "$1/dist"
 }
@@ -20,7 +20,7 @@ is "it is an archive" "$(pack "$build" 2>&1)" ""
 holds "… in 8 MB" test "$(stat -c %s "$build/dist/$name.tar.zst")" -le 8000000
 
 # --- the same bytes
-mkdir "$tmp/a longer path" && cp -r "$build"/{man,completions,portable,libcresset-cuda.so} "$tmp/a longer path"
+mkdir "$tmp/a longer path" && cp -r "$build"/{man,completions,portable,libcresset-cuda.so,libcresset-mem.so} "$tmp/a longer path"
 find "$tmp/a longer path" -exec touch -d 2001-02-03 {} +
 (umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 pack "$tmp/a longer path")
 is "an archive made elsewhere is identical" "$(cd "$tmp/a longer path/dist" && sha256sum -- *)" "$(cd "$build/dist" && sha256sum -- *)"

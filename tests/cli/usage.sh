@@ -83,8 +83,8 @@ fails "two things on standard output" 2 "cannot both" record --json -o - --forma
 fails "flame without output" 2 "-o OUT.svg is missing" flame "$a"
 fails "flame to another format" 2 "does not end in .svg" flame "$a" -o "$tmp/x.folded"
 
-# --- what is understood but not in this version, and what is not there
-fails "an event kind of later" 4 "cannot record alloc" record -e cpu,alloc
+# --- what is understood, and what is not there
+fails "allocations of the whole machine" 2 "needs -p or -- COMMAND" record -e cpu,alloc
 
 # --- values that only the file can refuse
 fails "no such type" 2 "no type 'heap'" report "$a" --type heap

@@ -31,7 +31,7 @@ is "architecture" "$(field Architecture)" "$(dpkg-architecture -qDEB_HOST_ARCH)"
 has "glibc since 2.28 is enough" "libc6 (>= 2.28)" "$(field Depends)"
 for library in libcurl3-gnutls libcurl3t64-gnutls libgnutls30 libgnutls30t64; do has "$library is recommended" "$library" "$(field Recommends)"; done
 dpkg-deb -R "$deb" "$tmp/files"
-for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so usr/share/man/man1/cresset-up.1.gz usr/share/man/man5/cresset-formats.5.gz \
+for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so usr/lib/cresset/libcresset-mem.so usr/share/man/man1/cresset-up.1.gz usr/share/man/man5/cresset-formats.5.gz \
 	usr/share/bash-completion/completions/cresset usr/share/zsh/vendor-completions/_cresset usr/share/fish/vendor_completions.d/cresset.fish \
 	usr/lib/systemd/system/cresset.service usr/lib/systemd/system/cresset-agent.service usr/lib/systemd/system/cresset-server.service \
 	usr/lib/sysusers.d/cresset.conf usr/lib/tmpfiles.d/cresset.conf usr/share/doc/cresset/copyright usr/share/doc/cresset/changelog.gz; do
@@ -45,7 +45,7 @@ for command in up:cresset agent:agent serve:server; do
 done
 is "its files match its SHA256SUMS" "$("$tmp/files/usr/bin/cresset" doctor --self --json | jq .verified)" true
 ids=$(dpkg-deb -f "$dbgsym" Build-Ids)
-for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so; do
+for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so usr/lib/cresset/libcresset-mem.so; do
 	has "$file: its debug information is in cresset-dbgsym" "$(readelf -n "$tmp/files/$file" | sed -n 's/.*Build ID: //p')" "$ids"
 done
 is "the build directory appears nowhere" "$(grep -rlI -e "$PWD" -e @PREFIX@ -e '@[A-Z_]*@$' "$tmp/files")" ""

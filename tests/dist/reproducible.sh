@@ -26,7 +26,7 @@ for file in "$one"/build/dist/*; do
 	is "${file##*/}" "$(sha256sum <"$two/build/dist/${file##*/}")" "$(sha256sum <"$file")"
 done
 # Where a difference comes from.
-for file in cresset libcresset-cuda.so portable/cresset libcresset.a $(cd "$one/build" && ls bpf/*.o gen/*.h gen/web.S); do
+for file in cresset libcresset-cuda.so libcresset-mem.so portable/cresset libcresset.a $(cd "$one/build" && ls bpf/*.o gen/*.h gen/web.S); do
 	cmp -s "$one/build/$file" "$two/build/$file" || not_ok "build/$file" "$(cmp "$one/build/$file" "$two/build/$file" 2>&1)"
 done
 finish

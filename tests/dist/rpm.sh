@@ -33,7 +33,7 @@ is "glibc since 2.28 is enough" "$(query --requires "$rpm" | grep -o 'GLIBC_[0-9
 is "recommended" "$(query --recommends "$rpm" | sort)" "libcurl.so.4()(64bit)"$'\n'"libgnutls.so.30()(64bit)"
 is "files to be changed" "$(query -c "$rpm")" "$(sed -n 's/^ExecStart=.*--config \([^ ]*\).*/\1/p' deploy/systemd/*.service | sort)"
 list=$(query -l "$rpm")
-for file in /usr/bin/cresset /usr/lib/cresset/libcresset-cuda.so /usr/share/man/man1/cresset-up.1.gz /usr/share/man/man5/cresset-formats.5.gz \
+for file in /usr/bin/cresset /usr/lib/cresset/libcresset-cuda.so /usr/lib/cresset/libcresset-mem.so /usr/share/man/man1/cresset-up.1.gz /usr/share/man/man5/cresset-formats.5.gz \
 	/usr/share/bash-completion/completions/cresset /usr/share/zsh/site-functions/_cresset /usr/share/fish/vendor_completions.d/cresset.fish \
 	/usr/lib/systemd/system/cresset.service /usr/lib/systemd/system/cresset-agent.service /usr/lib/systemd/system/cresset-server.service \
 	/usr/lib/sysusers.d/cresset.conf /usr/lib/tmpfiles.d/cresset.conf /usr/share/doc/cresset/copyright /usr/share/licenses/cresset/LICENSE; do
@@ -63,7 +63,7 @@ fi
 is "it is installed" "$(in_root -i "${by_force[@]}" --noscripts "$rpm" "$debuginfo")" ""
 is "… unchanged" "$(in_root -V --nodeps cresset cresset-debuginfo)" ""
 is "… as in its SHA256SUMS" "$("$root/usr/bin/cresset" doctor --self --json | jq .verified)" true
-for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so; do
+for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so usr/lib/cresset/libcresset-mem.so; do
 	id=$(readelf -n "$root/$file" | sed -n 's/.*Build ID: //p')
 	holds "$file: its debug information" test -s "$root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 done
@@ -71,7 +71,7 @@ is "the build directory appears nowhere" "$(grep -rlI -e "$PWD" -e @PREFIX@ -e '
 is "… nor do the scripts" "$(query --scripts "$rpm" | grep -e "$PWD" -e '@[A-Z_]*@$')" ""
 if command -v dh >/dev/null && make -s BUILD="$BUILD" dist-deb DIST="$tmp/deb" >"$tmp/log" 2>&1; then
 	dpkg-deb -x "$tmp"/deb/cresset_*.deb "$tmp/deb/files"
-	for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so; do
+	for file in usr/bin/cresset usr/lib/cresset/libcresset-cuda.so usr/lib/cresset/libcresset-mem.so; do
 		holds "$file is that of the Debian package" cmp "$root/$file" "$tmp/deb/files/$file"
 	done
 else

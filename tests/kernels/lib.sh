@@ -25,7 +25,7 @@ stage() {
 	for file; do [ ! -e "$BUILD/$file" ] || cp -a "$BUILD/$file" "$to/$BUILD/"; done
 }
 stage_features() {
-	stage "$1" cresset libcresset-cuda.so live doubles
+	stage "$1" cresset libcresset-cuda.so libcresset-mem.so live doubles
 	mkdir -p "$1/$BUILD/unit"
 	cp -a "$BUILD"/unit/t_bpf "$BUILD"/unit/bpf-* "$1/$BUILD/unit/"
 }

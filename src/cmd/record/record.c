@@ -249,10 +249,16 @@ static void target_child(struct recording *r)
 static int open_collector(struct recording *r)
 {
 	struct err err = { 0 };
+	int status = record_heap_prepare(r);
+	if (status != CMD_OK)
+		return status;
 	if (r->line->command.n) {
 		if (inject_library(r) != CMD_OK)
 			return CMD_UNSUPPORTED;
-		if (child_start(&r->child, r->line->command.v, &err) < 0)
+		record_heap_inject(r);
+		int started = child_start(&r->child, r->line->command.v, &err);
+		record_heap_restore(r);
+		if (started < 0)
 			return cmd_fail(CMD_FAILED, &err);
 		if (!r->opts->all)
 			target_child(r);
@@ -462,10 +468,13 @@ static int judge_samples(const struct recording *r)
 	}
 	if (r->stats.samples)
 		return CMD_OK;
-	bool only_gpu =
-		r->collect.sampler.events && !(r->collect.sampler.events & ~(uint32_t)COLLECT_GPU);
-	log_warn("no sample was recorded: %s",
-		 only_gpu ? "the target did not use a GPU" : "the target did not run on a CPU");
+	uint32_t events = r->collect.sampler.events;
+	bool only_gpu = events && !(events & ~(uint32_t)COLLECT_GPU);
+	bool only_heap = events && !(events & ~(uint32_t)COLLECT_HEAP);
+	log_warn("no sample was recorded: %s", only_gpu ? "the target did not use a GPU"
+					       : only_heap
+						       ? "the target allocated too little memory"
+						       : "the target did not run on a CPU");
 	return r->child.pid ? CMD_OK : CMD_NO_SAMPLE;
 }
 

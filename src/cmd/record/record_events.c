@@ -8,8 +8,7 @@
 
 #include <errno.h>
 
-/* The name, the description, and the collector's bit (0: not recorded by this version). Names are
- * reserved permanently, so that every version gives a script a true result. */
+/* The name, the description, and the collector's bit. */
 #define EVENT_KINDS(ROW) \
 	ROW("cpu", "where CPU time goes", COLLECT_CPU) \
 	ROW("off-cpu", "where threads wait, and how long", COLLECT_OFF_CPU) \
@@ -17,8 +16,8 @@
 	ROW("wall", "all time: running, waiting, and waiting for a GPU", COLLECT_WALL) \
 	ROW("page-fault", "memory that is touched first", COLLECT_PAGE_FAULT) \
 	ROW("rss", "memory that processes have, at the end", COLLECT_RSS) \
-	ROW("alloc", "memory allocations", 0) \
-	ROW("inuse", "memory in use", 0) \
+	ROW("alloc", "memory that is allocated, by malloc and its family", COLLECT_ALLOC) \
+	ROW("inuse", "memory in use at the end, of the same", COLLECT_INUSE) \
 	ROW("lock", "waits for locks, and who held them", COLLECT_LOCK) \
 	ROW("gpu-time", "GPU time by the CPU stack that launched it", COLLECT_GPU_TIME) \
 	ROW("gpu-wait", "CPU waiting for the GPU", COLLECT_GPU_WAIT) \
@@ -29,14 +28,20 @@
 	ROW("hbm-inuse", "GPU memory in use", COLLECT_HBM_INUSE) \
 	ROW("nccl", "communication between GPUs", COLLECT_NCCL)
 
+/* Other names, accepted after those. */
+#define EVENT_ALIASES(ROW) \
+	ROW("mem-alloc", "alloc", COLLECT_ALLOC) \
+	ROW("mem-inuse", "inuse", COLLECT_INUSE)
+
 #define WORD(name, what, bit) name,
 #define KIND(name, what, bit) { name, what, bit },
-const char *const event_words[] = { EVENT_KINDS(WORD) NULL };
+#define ALIAS(name, of, bit)  { of, NULL, bit },
+const char *const event_words[] = { EVENT_KINDS(WORD) EVENT_ALIASES(WORD) NULL };
 static const struct event_kind {
 	const char *name, *what;
-	uint32_t bit; /* enum collect_event, 0: not in this version */
-} kinds[] = { EVENT_KINDS(KIND) };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+	uint32_t bit; /* enum collect_event */
+} kinds[] = { EVENT_KINDS(KIND) EVENT_ALIASES(ALIAS) };
+enum { ALL_KINDS = sizeof kinds / sizeof *kinds, ALIASES = 2, KINDS = ALL_KINDS - ALIASES };
 
 /* Their waits have a waker, and may be of kernel threads. */
 enum { WAKER_EVENTS = COLLECT_WAITS & ~COLLECT_LOCK };
@@ -48,8 +53,6 @@ static const char *kind_obstacle(const struct event_kind *k, const struct probe_
 		probe_recording_missing(t, k->bit & COLLECT_FAULTS ? GROUP_FAULTS : GROUP_WAITS);
 	if (!m && k->bit & COLLECT_LOCK)
 		m = probe_recording_missing(t, GROUP_WAKERS);
-	if (!k->bit)
-		return "not in this version";
 	if (t->rc < 0)
 		return t->err.text;
 	return m && k->bit & (COLLECT_WAITS | COLLECT_FAULTS) ? m->why : NULL;
@@ -103,20 +106,6 @@ static uint32_t event_bits(const struct choice_list *events)
 	return bits;
 }
 
-static int check_built(const struct choice_list *events)
-{
-	struct err err = { 0 };
-	for (int i = 0; i < events->n; i++) {
-		if (kinds[events->v[i]].bit)
-			continue;
-		err_set(&err, EOPNOTSUPP, "cannot record %s: this version does not have it yet",
-			kinds[events->v[i]].name);
-		err_hint(&err, "cresset record --list-events shows which events work here");
-		return cmd_fail(CMD_UNSUPPORTED, &err);
-	}
-	return CMD_OK;
-}
-
 /* Refuses options that have no effect, as there is no wait to apply them to. Options with a default
  * cannot be told from it. */
 static int check_waits(const struct cmd_line *line, const struct record_opts *o)
@@ -149,6 +138,16 @@ static int check_gpu_time(const struct cmd_line *line, const struct record_opts 
 	return CMD_OK;
 }
 
+/* Programs load the library at their start, or get it by an attach. */
+static int check_heap(const struct cmd_line *line, const struct record_opts *o)
+{
+	uint32_t heap = event_bits(&o->events) & COLLECT_HEAP;
+	if (heap && !line->command.n && !o->pids.n)
+		return cmd_usage(line, "-e %s needs -p or -- COMMAND",
+				 heap & COLLECT_ALLOC ? "alloc" : "inuse");
+	return CMD_OK;
+}
+
 /* Refuses events that --gpu leaves out. */
 static int check_gpu_level(const struct cmd_line *line, const struct record_opts *o)
 {
@@ -173,11 +172,11 @@ int events_finalize(const struct cmd_line *line, const struct record_opts *o,
 		    struct sampler_opts *asked)
 {
 	struct err err = { 0 };
-	int status = check_built(&o->events);
-	if (status == CMD_OK)
-		status = check_waits(line, o);
+	int status = check_waits(line, o);
 	if (status == CMD_OK)
 		status = check_gpu_time(line, o);
+	if (status == CMD_OK)
+		status = check_heap(line, o);
 	if (status == CMD_OK)
 		status = check_gpu_level(line, o);
 	if (status == CMD_OK && gpu_level_check(o->gpu, &err))

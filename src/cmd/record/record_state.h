@@ -111,6 +111,8 @@ struct recording {
 	struct collector *collector;
 	size_t n_missing; /* features that were missing at its start */
 	struct collect_stats stats;
+	char heap_library[1024];             /* path of it; "": no allocations are recorded */
+	const char *preload_before;          /* LD_PRELOAD; NULL: not set */
 	struct gpu_watch *gpus;              /* NULL: no GPU events are recorded */
 	uint64_t gpus_mono_ns;               /* they are read from then on */
 	uint64_t start_mono_ns, end_mono_ns; /* of sampling */
@@ -123,8 +125,8 @@ struct recording {
 extern const char *const event_words[]; /* for -e; NULL-terminated */
 /* Prints the table. Returns an exit status. */
 int events_list(const struct cmd_line *line, const struct kernel_opts *kernel);
-/* Sets what to record in asked. Returns CMD_OK, or the exit status with the error printed: a kind
- * that this version does not record, or options that do not go together. */
+/* Sets what to record in asked. Returns CMD_OK, or the exit status with the error printed:
+ * options that do not go together. */
 int events_finalize(const struct cmd_line *line, const struct record_opts *o,
 		    struct sampler_opts *asked);
 /* Whether GPU time was requested by name, not only as part of all GPU events: then the command must
@@ -148,6 +150,14 @@ void record_gpu_name(struct recording *r);
 /* Adds the readings since the last call to the profile; never waits for a driver. */
 void record_gpu_take(struct recording *r);
 void record_gpu_stop(struct recording *r);
+
+/* --- record_heap.c: these do nothing if no allocations are recorded. */
+/* Finds the library, and attaches it to processes, or refuses a command that cannot load it.
+ * Returns an exit status. */
+int record_heap_prepare(struct recording *r);
+/* Sets and clears the variables by which a command loads the library. */
+void record_heap_inject(const struct recording *r);
+void record_heap_restore(const struct recording *r);
 
 /* --- summary.c */
 /* Returns the peak memory of this process in bytes; 0 = unknown. */

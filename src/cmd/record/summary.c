@@ -170,6 +170,31 @@ static void add_gpu_time(struct buf *b, const struct summary *s)
 	buf_addc(b, '\n');
 }
 
+/* Programs with sampled allocations. */
+static void add_heap(struct buf *b, const struct summary *s)
+{
+	const struct heap_stats *t = &s->r->stats.heap;
+	if (!(s->r->collect.sampler.events & COLLECT_HEAP))
+		return;
+	if (t->programs)
+		buf_addf(b, "  heap  %" PRIu64 " of the allocations of %u program%s were sampled",
+			 t->samples, t->programs, t->programs == 1 ? "" : "s");
+	else
+		buf_adds(b, "  heap  no program has loaded the library; statically linked and "
+			    "privileged programs cannot");
+	if (t->mean_bytes) {
+		buf_adds(b, ", one in ");
+		fmt_bytes(b, t->mean_bytes);
+	}
+	add_gpu_count(b, t->dropped, " without space in the table of memory in use");
+	add_gpu_count(b, t->wrong, " impossible ones left out");
+	if (t->problem[0]) {
+		buf_adds(b, "; ");
+		esc_term(b, t->problem, strlen(t->problem), sizeof t->problem);
+	}
+	buf_addc(b, '\n');
+}
+
 /* Stalls of kernels, and how certain their attribution is. */
 static void add_gpu_stalls(struct buf *b, const struct summary *s)
 {
@@ -425,6 +450,7 @@ static int print_text(const struct summary *s)
 	add_gpu(&b, s);
 	add_gpu_time(&b, s);
 	add_gpu_stalls(&b, s);
+	add_heap(&b, s);
 	add_cost(&b, s);
 	add_losses(&b, s);
 	add_clock_note(&b, s);
@@ -464,6 +490,13 @@ static void put_numbers(struct json *j, const struct summary *s)
 	json_key_u64(j, "objects", st->objects);
 	json_key_str(j, "clock", st->clock);
 	json_key_str(j, "walker", st->walker);
+	if (r->collect.sampler.events & COLLECT_HEAP) {
+		json_key_u64(j, "heap_programs", st->heap.programs);
+		json_key_u64(j, "heap_samples", st->heap.samples);
+		json_key_u64(j, "heap_without_row", st->heap.dropped);
+		json_key_u64(j, "heap_slots_foreign", st->heap.slots_foreign);
+		json_key_u64(j, "heap_mean_bytes", st->heap.mean_bytes);
+	}
 	if (r->collect.sampler.events & COLLECT_GPU_INSIDE) {
 		json_key_u64(j, "gpu_programs", st->gpu_time.programs);
 		json_key_u64(j, "gpu_records", st->gpu_time.records);

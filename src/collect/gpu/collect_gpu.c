@@ -137,7 +137,7 @@ static int open_time(struct collect_gpu *g, struct sink *sink, const struct gpu_
 int collect_gpu_open(struct collect_gpu *g, struct sink *sink, const struct gpu_types *types,
 		     struct err *err)
 {
-	if (collect_probes_gpu(g->asked->events))
+	if (collect_probes_libraries(g->asked->events))
 		g->probes = gpu_probes_new(g->sampler, g->asked, g->helper);
 	if (g->probes && g->asked->wait_exec) { /* its first calls precede news of its mappings */
 		gpu_probes_expect(g->probes);

@@ -1,4 +1,4 @@
-/* Beats for each ring at a fixed interval. */
+/* Beats for each program at a fixed interval. */
 #include "collect/gpu/gpu_beats.h"
 
 #include "base/clock.h"
@@ -13,15 +13,19 @@
 
 #define BEAT_NS (RING_AGENT_GONE_MS * 1000000ull / 4)
 
+struct beat {
+	gpu_beat_fn *fn;
+	void *of;
+};
 struct gpu_beats {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	VEC(struct ring_reader *) rings;
+	VEC(struct beat) all;
 	bool is_ending;
 };
 
-static void *beat(void *arg)
+static void *beat_all(void *arg)
 {
 	struct gpu_beats *b = arg;
 
@@ -29,9 +33,9 @@ static void *beat(void *arg)
 	while (!b->is_ending) {
 		uint64_t now_ns = clock_mono_ns();
 
-		for (size_t i = 0; i < b->rings.n; i++)
-			ring_beat(b->rings.v[i], now_ns);
-		if (b->rings.n)
+		for (size_t i = 0; i < b->all.n; i++)
+			b->all.v[i].fn(b->all.v[i].of, now_ns);
+		if (b->all.n)
 			cond_wait_until(&b->changed, &b->lock, now_ns + BEAT_NS);
 		else
 			pthread_cond_wait(&b->changed, &b->lock);
@@ -48,7 +52,7 @@ static void change(struct gpu_beats *b)
 
 static void done(struct gpu_beats *b)
 {
-	vec_done(&b->rings);
+	vec_done(&b->all);
 	pthread_cond_destroy(&b->changed);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
@@ -60,7 +64,7 @@ struct gpu_beats *gpu_beats_new(void)
 
 	pthread_mutex_init(&b->lock, NULL);
 	cond_init(&b->changed);
-	if (thread_start(&b->thread, beat, b) == 0)
+	if (thread_start(&b->thread, beat_all, b) == 0)
 		return b;
 	done(b);
 	return NULL;
@@ -77,25 +81,25 @@ void gpu_beats_free(struct gpu_beats *b)
 	done(b);
 }
 
-void gpu_beats_add(struct gpu_beats *b, struct ring_reader *ring)
+void gpu_beats_add(struct gpu_beats *b, gpu_beat_fn *fn, void *of)
 {
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
-	vec_push(&b->rings, ring);
+	vec_push(&b->all, ((struct beat){ fn, of }));
 	change(b);
 }
 
-void gpu_beats_remove(struct gpu_beats *b, const struct ring_reader *ring)
+void gpu_beats_remove(struct gpu_beats *b, const void *of)
 {
 	size_t kept = 0;
 
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
-	for (size_t i = 0; i < b->rings.n; i++)
-		if (b->rings.v[i] != ring)
-			b->rings.v[kept++] = b->rings.v[i];
-	b->rings.n = kept;
+	for (size_t i = 0; i < b->all.n; i++)
+		if (b->all.v[i].of != of)
+			b->all.v[kept++] = b->all.v[i];
+	b->all.n = kept;
 	change(b);
 }

@@ -81,6 +81,8 @@ static uint32_t wanted_calls(uint32_t events)
 	if (events & (COLLECT_HBM_ALLOC | COLLECT_HBM_INUSE))
 		wanted |= GPU_ALLOC | GPU_FREE | GPU_RESET | GPU_USE | GPU_MAP | GPU_UNMAP |
 			  GPU_RETAIN;
+	if (events & COLLECT_HEAP)
+		wanted |= GPU_HEAP;
 	return wanted;
 }
 

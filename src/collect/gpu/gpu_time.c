@@ -190,6 +190,11 @@ static bool has_room(const struct gpu_time *g, uint32_t user)
 	return user_shares_fits(user, used, g->programs.n, GPU_TIME_PROGRAMS);
 }
 
+static void beat(void *ring, uint64_t now_ns)
+{
+	ring_beat(ring, now_ns);
+}
+
 /* Opens a pending ring. */
 static int open_program(void *ctx, uint32_t pid, uint64_t now_ns, struct err *err)
 {
@@ -209,7 +214,7 @@ static int open_program(void *ctx, uint32_t pid, uint64_t now_ns, struct err *er
 		note_problem(g, pid, "its library does not support stalls", "");
 	begin_windows(g, &p, now_ns);
 	vec_push(&g->programs, p);
-	gpu_beats_add(g->opts.beats, p.ring);
+	gpu_beats_add(g->opts.beats, beat, p.ring);
 	g->stats.programs++;
 	return 0;
 }

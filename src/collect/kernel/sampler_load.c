@@ -90,7 +90,7 @@ static void size_rings(struct sampler *s)
 	const uint64_t least = sysconf(_SC_PAGESIZE);
 	bool samples = sampler_samples_cpus(s);
 	bool others = s->opts.events & (COLLECT_WAITS | COLLECT_FAULTS) ||
-		      collect_probes_gpu(s->opts.events);
+		      collect_probes_libraries(s->opts.events);
 	uint64_t bytes = samples && others ? s->ring_bytes / 2 : s->ring_bytes;
 
 	if (bytes < least)

@@ -35,6 +35,11 @@ enum collect_event {
 	COLLECT_RSS = 32768, /* collect/resolve/resident.h */
 	/* Recorded at page faults (bpf/page_fault.h). */
 	COLLECT_FAULTS = COLLECT_PAGE_FAULT | COLLECT_RSS,
+	/* Recorded by a library in the program (mem/live/live.h): types alloc and alloc-objects;
+	 * inuse and inuse-objects. */
+	COLLECT_ALLOC = 65536,
+	COLLECT_INUSE = 131072,
+	COLLECT_HEAP = COLLECT_ALLOC | COLLECT_INUSE,
 	/* Recorded by a library in the program (gpu/ring/ring.h). */
 	COLLECT_GPU_INSIDE = COLLECT_GPU_TIME | COLLECT_GPU_STALL,
 	/* Recorded by probes on the GPU's libraries (collect/gpu/gpu_probes.h). */
@@ -140,6 +145,12 @@ void sampler_opts_settle(struct sampler_opts *opts);
 static inline bool collect_probes_gpu(uint32_t events)
 {
 	return events & (COLLECT_GPU | COLLECT_WALL);
+}
+
+/* Returns whether any library is probed. */
+static inline bool collect_probes_libraries(uint32_t events)
+{
+	return collect_probes_gpu(events) || events & COLLECT_HEAP;
 }
 
 /* Returns whether blocked time gets stacks; sched-wait alone is time of threads that could run. */

@@ -677,6 +677,7 @@ void resolve_get_stats(const struct resolver *r, struct resolve_stats *out)
 		.traced_refused = r->traced.refused,
 		.mappings_refused = r->processes.refused + r->objects.refused,
 		.gpu_memory_refused = r->gpu_live.refused,
+		.heap_refused = r->heap.refused,
 		.kernel_names_ns = r->kernel.naming_ns,
 		.kernel_symbols_read = r->kernel.symbols_read,
 	};

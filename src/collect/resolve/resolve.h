@@ -43,6 +43,7 @@ struct resolve_stats {
 	uint64_t below_main;       /* whole stacks that end in a C library without unwind rows */
 	uint64_t pythons_refused, python_unnamed, python_unplaced; /* processes, frames, stacks */
 	uint64_t gpu_memory_refused;                               /* allocations */
+	uint64_t heap_refused;                                     /* sampled allocations */
 	struct name_failures names;                                /* as unsymbolized */
 	uint64_t kernel_names_ns, kernel_symbols_read;             /* as in struct collect_stats */
 };
@@ -175,6 +176,22 @@ struct gpu_ran {
 	int64_t period;
 };
 void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran);
+/* Memory in use in programs' heaps. First resolve_heap_begin; then resolve_heap_add for each block
+ * of each process, or earlier, has_ended, when it ends; then resolve_heap_end, which drops freed
+ * blocks, and if puts puts sums by stack into the sink. Another sink knows nothing of earlier
+ * blocks. */
+enum { HEAP_ANCESTORS = 4 };
+struct heap_owner {
+	uint32_t pid;
+	uint32_t ancestors[HEAP_ANCESTORS]; /* it is a child of fork of these; 0: no more */
+};
+struct live_block;
+void resolve_heap_begin(struct resolver *r);
+void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
+		      const struct live_block *block, bool has_ended);
+void resolve_heap_end(struct resolver *r, uint64_t now_ns, bool puts);
+/* Returns whether it is time to drop freed blocks. */
+bool resolve_heap_is_full(const struct resolver *r);
 /* The names of GPUs; callers may add to them. */
 struct gpu_names *resolve_gpu_names(struct resolver *r);
 /* Finds the processes that have mapped a file whose path is wanted. */

@@ -403,6 +403,11 @@ uint32_t resolver_marker_stack(struct resolver *r, const char *name)
 	return r->sink->ops->stack(r->sink, &frame, 1);
 }
 
+void resolver_push_function(struct resolver *r, const char *name)
+{
+	vec_push(&r->stack, named_frame(r, FRAME_NATIVE, name));
+}
+
 void resolver_forget_jit(struct resolver *r, size_t from)
 {
 	for (size_t i = from; i < r->stack.n; i++)

@@ -125,6 +125,8 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 	case GPU_STACK:
 		ref.is_launch = true;
 		return hand_stack(r, p, ev, &ref);
+	case GPU_HEAP:
+		return resolver_heap(r, p, ev, raw);
 	case GPU_ALLOC:
 		return put_alloc(r, p, ev, &ref);
 	case GPU_FREE:
@@ -283,6 +285,8 @@ void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_
 {
 	struct origin_moves m;
 
+	if (is_new_sink)
+		heap_done(&r->heap);
 	if (!r->gpu_origins.all.n)
 		return;
 	origin_moves_begin(&m, r, &r->gpu_origins, is_new_sink, copy);
@@ -303,6 +307,7 @@ void resolver_gpu_done(struct resolver *r)
 	gpu_names_done(&r->gpu_names);
 	gpu_live_done(&r->gpu_live);
 	gpu_origins_done(&r->gpu_origins);
+	heap_done(&r->heap);
 	vec_done(&r->gpu_owners);
 	vec_done(&r->gpu_befores);
 }

@@ -18,6 +18,9 @@ struct sink;
 #define TYPE_NONE UINT32_MAX /* not recorded */
 struct resolve_types {       /* ids in the sink */
 	uint32_t cpu, off_cpu, sched_wait, wall, lock, lock_waits, page_fault, rss;
+	struct heap_types {
+		uint32_t alloc, alloc_objects, inuse, inuse_objects;
+	} heap;
 	struct gpu_types {
 		uint32_t launch, wait, copy, nccl, alloc, inuse, time, window, queue, stall,
 			not_issued;

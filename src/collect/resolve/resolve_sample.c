@@ -14,6 +14,15 @@
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
+static const char *heap_type_name(const struct heap_types *h, uint32_t type)
+{
+	return type == h->alloc           ? "alloc"
+	       : type == h->alloc_objects ? "alloc-objects"
+	       : type == h->inuse         ? "inuse"
+	       : type == h->inuse_objects ? "inuse-objects"
+					  : NULL;
+}
+
 static const char *gpu_type_name(const struct gpu_types *g, uint32_t type)
 {
 	return type == g->launch          ? "gpu-launch"
@@ -33,7 +42,10 @@ static const char *gpu_type_name(const struct gpu_types *g, uint32_t type)
 
 const char *resolver_type_name(const struct resolve_types *t, uint32_t type)
 {
-	return type == t->cpu          ? "cpu"
+	const char *heap = heap_type_name(&t->heap, type);
+
+	return heap                    ? heap
+	       : type == t->cpu        ? "cpu"
 	       : type == t->off_cpu    ? "off-cpu"
 	       : type == t->sched_wait ? "sched-wait"
 	       : type == t->wall       ? "wall"

@@ -382,6 +382,8 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 	free(user);
 	if (ref->is_launch)
 		drop_teller(r);
+	if (ref->called)
+		resolver_push_function(r, ref->called);
 	if (is_folded(ref))
 		drop_inside(r, st, inside);
 	push_end(r, p, ref, st);

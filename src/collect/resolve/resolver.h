@@ -15,6 +15,7 @@
 #include "collect/resolve/gpu_live.h"
 #include "collect/resolve/gpu_names.h"
 #include "collect/resolve/gpu_origins.h"
+#include "collect/resolve/heap.h"
 #include "collect/resolve/labels.h"
 #include "collect/resolve/lives.h"
 #include "collect/resolve/locks.h"
@@ -71,6 +72,7 @@ struct resolver {
 	VEC(struct resident_row) resident_rows;
 	VEC(struct resident_row) resident_owners; /* one per owner in the last snapshot */
 	VEC(uint32_t) gpu_owners;  /* one origin per process with memory at the last snapshot */
+	struct heap heap;          /* allocations of programs' heaps */
 	VEC(uint32_t) gpu_befores; /* origins of [before attach] at the last snapshot */
 	struct map leaf_samples;   /* frame → samples */
 	struct map inside_frames;  /* → enum gpu_inside (gpu/code/probes.h) */
@@ -103,9 +105,12 @@ struct stack_ref {
 	bool folds_call;
 	/* of a lock: without frames of the kernel, with its holder and the lock at the leaf */
 	bool is_lock;
-	/* a launch reported by a library in the program: leave out the reporting frames at the
+	/* reported by a library in the program: leave out the reporting frames at the
 	 * leaf */
 	bool is_launch;
+	/* … and put this function at the leaf, in place of its frame in the library; NULL: none. It
+	 * depends on those frames only. */
+	const char *called;
 };
 /* Resolves the stack into the sink. Returns false when it has code made at run time: then it is in
  * r->stack, to be held. */
@@ -153,6 +158,10 @@ uint32_t resolver_stack_now(struct resolver *r, struct process *p, const struct 
  * ends. */
 enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct event_gpu *ev,
 			   const struct event_raw *raw);
+/* resolve_heap.c: an allocation that a library in the program reports. */
+enum walk_end resolver_heap(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			    const struct event_raw *raw);
+void resolver_gpu_done(struct resolver *r);
 /* Gives new numbers to origins in use. is_new_sink: labels have new numbers, and stacks are copied,
  * or (copy NULL) dropped. */
 void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy);
@@ -180,6 +189,7 @@ enum walk_end resolver_push_stack(struct resolver *r, const struct process *p,
 void resolver_push_marker(struct resolver *r, const char *name);
 /* Returns a stack of only the marker. */
 uint32_t resolver_marker_stack(struct resolver *r, const char *name);
+void resolver_push_function(struct resolver *r, const char *name);
 /* Leaves code made at run time unnamed, from that element of r->stack on. */
 void resolver_forget_jit(struct resolver *r, size_t from);
 /* An instruction pointer is always in an executable mapping: if it is not, the table lacks one

@@ -151,15 +151,18 @@ static const struct gpu_library runtime = LIBRARY("libcudart.so", runtime_probes
 /* In our own library in the program (gpu/inject/). */
 static const struct gpu_probe inject_probes[] = { { "cresset:launch", { .what = GPU_STACK } } };
 static const struct gpu_library inject = LIBRARY("libcresset-cuda.so", inject_probes);
+/* The same for allocations (mem/inject/), which is not a vendor's. */
+static const struct gpu_probe heap_probes[] = { { "cresset:alloc", { .what = GPU_HEAP } } };
+static const struct gpu_library heap = LIBRARY(MEM_LIBRARY, heap_probes);
 static const struct gpu_library nccl = LIBRARY("libnccl.so", nccl_probes);
 
-const struct gpu_library *const gpu_libraries[] = { &driver, &runtime, &nccl, &inject, NULL };
+const struct gpu_library *const gpu_libraries[] = {
+	&driver, &runtime, &nccl, &inject, &heap, NULL
+};
 
 /* The driver calls CUPTI, also for calls of the runtime, and CUPTI calls our library. */
 const struct gpu_inside_row gpu_inside_rows[] = {
-	{ "libcresset-cuda.so", GPU_INSIDE_TELLER },
-	{ "libcupti.so", GPU_INSIDE_TELLER },
-	{ "libcuda.so", GPU_INSIDE_CALL },
-	{ "libcudart.so", GPU_INSIDE_CALL },
-	{ NULL, GPU_INSIDE_NONE },
+	{ "libcresset-cuda.so", GPU_INSIDE_TELLER }, { "libcupti.so", GPU_INSIDE_TELLER },
+	{ "libcuda.so", GPU_INSIDE_CALL },           { "libcudart.so", GPU_INSIDE_CALL },
+	{ MEM_LIBRARY, GPU_INSIDE_TELLER },          { NULL, GPU_INSIDE_NONE },
 };

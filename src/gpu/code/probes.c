@@ -49,7 +49,8 @@ static bool texts_of(const char *at, size_t n, const char *texts[3])
 /* Whether the probe's arguments are in the registers of a call's first arguments. */
 static bool are_call_registers(const char *arguments)
 {
-	static const char *const first[] = { "4@%edi", "4@%edi 4@%esi", "4@%edi 4@%esi 4@%edx" };
+	static const char *const first[] = { "4@%edi", "4@%edi 4@%esi", "4@%edi 4@%esi 4@%edx",
+					     "8@%rdi 8@%rsi 8@%rdx" };
 
 	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
 		if (strcmp(arguments, first[i]) == 0)

@@ -25,6 +25,9 @@ struct gpu_library {
 	const struct gpu_probe *probes;
 	size_t n;
 };
+/* The library that samples allocations. */
+#define MEM_LIBRARY "libcresset-mem.so"
+
 /* NULL-terminated. */
 extern const struct gpu_library *const gpu_libraries[];
 

@@ -195,12 +195,13 @@ static void add_rows(struct estimates *e, const struct profile *p, const struct 
 	vec_done(&rows);
 }
 
-static void add_windows(struct estimates *e, const struct profile *p,
+static void add_windows(struct estimates *e, const struct profile *p, uint32_t type,
 			const struct tree_samples *samples)
 {
 	struct window_spread *of = xcalloc(e->tree->funcs.n + 1, sizeof *of);
 
 	e->total = sum_add(e->total, window_spread(p, e->tree, samples, of));
+	e->total = sum_add(e->total, period_spread(p, e->tree, type, samples, of));
 	for (uint32_t i = 0; i < e->tree->funcs.n; i++) {
 		struct spread *s = &e->by_func[i];
 		s->self_low += Z * Z * of[i].self;
@@ -259,7 +260,8 @@ int estimates_build(struct profile *p, const struct tree_opts *opts, struct esti
 	struct tree_samples samples = { 0 };
 	struct tree *tree = NULL;
 	*out = NULL;
-	if (keys.from == UINT32_MAX && strtab_find(&p->strings, WINDOWS_LABEL) == UINT32_MAX)
+	if (keys.from == UINT32_MAX && strtab_find(&p->strings, WINDOWS_LABEL) == UINT32_MAX &&
+	    !has_own_period(p, opts->type))
 		return 0;
 	plain.with_spread = plain.inverted = false;
 	plain.max_depth = 0;
@@ -268,7 +270,7 @@ int estimates_build(struct profile *p, const struct tree_opts *opts, struct esti
 		*out = estimates_new(tree);
 		find_kinds(*out, p, opts->type, &keys);
 		add_rows(*out, p, &keys, &samples);
-		add_windows(*out, p, &samples);
+		add_windows(*out, p, opts->type, &samples);
 		name_funcs(*out);
 	}
 	vec_done(&samples.rows);

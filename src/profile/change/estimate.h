@@ -9,10 +9,11 @@
  * thread by thread, threads of equal labels are taken together, which makes intervals rather too
  * wide.
  *
- * Waits recorded in windows are estimates as well (see below). */
+ * Waits recorded in windows are estimates as well, and samples of memory (see below). */
 #ifndef CRESSET_PROFILE_CHANGE_ESTIMATE_H
 #define CRESSET_PROFILE_CHANGE_ESTIMATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -68,6 +69,20 @@ struct window_spread {
 /* of: [t->funcs.n], zeroed. rows: of t, which is neither inverted nor cut. Returns the sum of the
  * rows that are estimates; 0: none. */
 int64_t window_spread(const struct profile *p, const struct tree *t,
+		      const struct tree_samples *rows, struct window_spread *of);
+
+/* --- period_spread.c ---
+ *
+ * Random errors of sums of samples that were each taken by chance and stand for others: their type
+ * has a period with its name and unit, and the period of a series is what its samples weigh
+ * beyond themselves, w - 1 times their size (collect/resolve/heap.h). A row of n samples has the
+ * value v = n·w·s and the variance n·w·(w - 1)·s², v times the period (D. G. Horvitz and D. J.
+ * Thompson, as above; the estimate of the variance has no bias). A series without a period is
+ * exact. */
+
+bool has_own_period(const struct profile *p, uint32_t type);
+/* As window_spread; it adds to of. */
+int64_t period_spread(const struct profile *p, const struct tree *t, uint32_t type,
 		      const struct tree_samples *rows, struct window_spread *of);
 
 #endif

@@ -11,6 +11,11 @@ static uint64_t beat_of(const struct made *m)
 	return __atomic_load_n(&((struct ring_control *)m->ring)->heartbeat_ns, __ATOMIC_ACQUIRE);
 }
 
+static void beat(void *ring, uint64_t now_ns)
+{
+	ring_beat(ring, now_ns);
+}
+
 /* Waits until the ring has a later beat, at most 20 s; returns the beat. */
 static uint64_t next_beat(const struct made *m, uint64_t before_ns)
 {
@@ -29,8 +34,8 @@ START_TEST(beats)
 	uint64_t at = beat_of(&one);
 
 	ck_assert_ptr_nonnull(b);
-	gpu_beats_add(b, first);
-	gpu_beats_add(b, second);
+	gpu_beats_add(b, beat, first);
+	gpu_beats_add(b, beat, second);
 	for (int i = 0; i < 3; i++) {
 		uint64_t next = next_beat(&one, at);
 		ck_assert_uint_gt(next, at);
@@ -62,8 +67,8 @@ START_TEST(not_for_others)
 
 	__atomic_store_n(&c->agent, 99, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->heartbeat_ns, 1, __ATOMIC_RELEASE);
-	gpu_beats_add(b, r);
-	gpu_beats_add(b, mine);
+	gpu_beats_add(b, beat, r);
+	gpu_beats_add(b, beat, mine);
 	for (int i = 0; i < 4; i++) { /* three whole rounds at least */
 		uint64_t next = next_beat(&own, at);
 		ck_assert_uint_gt(next, at);
@@ -79,7 +84,7 @@ END_TEST
 /* Without a thread, and without rings. */
 START_TEST(none)
 {
-	gpu_beats_add(NULL, NULL);
+	gpu_beats_add(NULL, beat, NULL);
 	gpu_beats_remove(NULL, NULL);
 	gpu_beats_free(NULL);
 	gpu_beats_free(gpu_beats_new());

@@ -1,0 +1,409 @@
+/* Programs with the library, and their rows. */
+#include "collect/heap/collect_heap.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "collect/worker/proc_reader.h"
+#include "gpu/code/probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	MAX_PROGRAMS = 1024, /* limit: programs with sampled allocations, some 3 MiB each */
+	LOOK_FIRST_NS = 2000000,
+	LOOK_SLOWEST_NS = 500000000,
+	MEMFDS = 16, /* limit: memory of its ancestors that a child may have mapped */
+};
+#define PROBES_WAIT_NS 10000000000ull
+#define AHEAD_NS       (LIVE_AHEAD_MS * 1000000ull)
+#define FOUND_NS       20000000000ull
+#define START_NS       5000000000ull
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+static struct heap_program *program_of(struct collect_heap *h, uint32_t pid)
+{
+	for (size_t i = 0; i < h->programs.n; i++)
+		if (h->programs.v[i].owner.pid == pid)
+			return &h->programs.v[i];
+	return NULL;
+}
+
+static void note_problem(struct collect_heap *h, uint32_t pid, const char *text)
+{
+	if (!h->stats.problem[0])
+		snprintf(h->stats.problem, sizeof h->stats.problem, "process %u: %.130s", pid,
+			 text);
+}
+
+static void expect(struct collect_heap *h, uint32_t pid, uint64_t mapped_ns,
+		   const struct heap_program *parent)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct heap_program p = { .owner = { .pid = pid },
+				  .next_ns = now_ns,
+				  .pause_ns = LOOK_FIRST_NS,
+				  .until_ns = parent ? UINT64_MAX : now_ns + FOUND_NS,
+				  .mapped_ns = mapped_ns };
+
+	if (program_of(h, pid))
+		return;
+	if (h->programs.n >= MAX_PROGRAMS) {
+		note_problem(h, pid, "there are too many programs");
+		return;
+	}
+	if (parent) {
+		p.owner.ancestors[0] = parent->owner.pid;
+		memcpy(p.owner.ancestors + 1, parent->owner.ancestors,
+		       (HEAP_ANCESTORS - 1) * sizeof *p.owner.ancestors);
+	}
+	vec_push(&h->programs, p);
+}
+
+static void beat(void *live, uint64_t now_ns)
+{
+	const struct live l = { .memory = live };
+
+	live_beat(&l, now_ns + AHEAD_NS);
+}
+
+static void close_program(struct collect_heap *h, struct heap_program *p)
+{
+	if (p->live.memory)
+		gpu_beats_remove(h->beats, p->live.memory);
+	live_close(&p->live);
+	free(p->rows);
+	p->rows = NULL;
+	p->n_rows = 0;
+}
+
+static void drop(struct collect_heap *h, struct heap_program *p)
+{
+	size_t at = p - h->programs.v;
+
+	close_program(h, p);
+	h->programs.n--;
+	memmove(p, p + 1, (h->programs.n - at) * sizeof *p);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int open_memory(struct collect_heap *h, uint32_t pid, struct live *out, struct err *err)
+{
+	int rc = err_set(err, ENOENT, "its library has no memory");
+
+	for (uint32_t n = 0; rc && n < MEMFDS; n++) {
+		int fd = proc_reader_ring(h->reader, pid, LIVE_NAME, O_RDWR, n);
+
+		if (fd < 0)
+			return fd == -ENOENT ? rc
+					     : err_set(err, -fd, "its memory: %s", strerror(-fd));
+		rc = live_open_fd(pid, fd, out, err);
+		close(fd);
+	}
+	return rc;
+}
+
+static void ask(struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
+{
+	struct live_now now = live_look(&p->live);
+	const char *refused = live_refusal_text(now.refused);
+
+	h->stats.programs++;
+	if (refused)
+		note_problem(h, p->owner.pid, refused);
+	live_want(&p->live, true, now.mean_bytes, now_ns + AHEAD_NS);
+	gpu_beats_add(h->beats, beat, p->live.memory);
+}
+
+/* Returns false when looking again has no use. */
+static bool try_open(struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
+{
+	struct err err = { 0 };
+
+	if (open_memory(h, p->owner.pid, &p->live, &err) == 0) {
+		ask(h, p, now_ns);
+		return true;
+	}
+	if (kill((pid_t)p->owner.pid, 0) && errno == ESRCH)
+		return false;
+	if (now_ns > p->until_ns) {
+		note_problem(h, p->owner.pid, err.text);
+		return false;
+	}
+	p->pause_ns = p->pause_ns * 2 < LOOK_SLOWEST_NS ? p->pause_ns * 2 : LOOK_SLOWEST_NS;
+	p->next_ns = now_ns + p->pause_ns;
+	return true;
+}
+
+static void open_due(struct collect_heap *h, uint64_t now_ns, bool all)
+{
+	for (size_t i = 0; i < h->programs.n;) {
+		struct heap_program *p = &h->programs.v[i];
+
+		if (!p->live.memory && (all || now_ns >= p->next_ns) && !try_open(h, p, now_ns))
+			drop(h, p);
+		else
+			i++;
+	}
+}
+
+/* --- what processes do ------------------------------------------------------------------------ */
+
+static bool is_library(const char *path)
+{
+	const struct gpu_library *l = path ? gpu_library_of(path) : NULL;
+
+	return l && strcmp(l->name, MEM_LIBRARY) == 0;
+}
+
+static bool may_be_target(const struct collect_heap *h, uint32_t pid)
+{
+	return h->asked->target != TARGET_PID || sampler_is_target(h->sampler, pid);
+}
+
+static void mapped(struct collect_heap *h, uint32_t pid, uint64_t time_ns)
+{
+	struct heap_program *p = program_of(h, pid);
+
+	if (p)
+		p->again_ns = time_ns;
+	else if (may_be_target(h, pid))
+		expect(h, pid, time_ns, NULL);
+}
+
+static void found(void *ctx, uint32_t pid)
+{
+	if (!program_of(ctx, pid))
+		mapped(ctx, pid, clock_mono_ns());
+}
+
+void collect_heap_scanned(struct collect_heap *h)
+{
+	if (h->is_on)
+		resolve_find_processes(h->resolver, is_library, found, h);
+}
+
+bool collect_heap_seen(struct collect_heap *h, const struct side_record *r)
+{
+	if (!h->is_on || r->kind != SIDE_MMAP || !is_library(r->name))
+		return false;
+	mapped(h, r->pid, r->time_ns);
+	return true;
+}
+
+static void take_row(void *ctx, const struct live_block *b)
+{
+	struct heap_program *p = ctx;
+
+	if (p->n_rows < LIVE_ROWS)
+		p->rows[p->n_rows++] = *b;
+}
+
+static void copy_rows(struct collect_heap *h, struct heap_program *p)
+{
+	p->rows = xcalloc(LIVE_ROWS, sizeof *p->rows);
+	p->n_rows = 0;
+	h->stats.wrong += live_rows(&p->live, take_row, p);
+	p->rows = xrealloc(p->rows, (p->n_rows + 1) * sizeof *p->rows);
+}
+
+static void add_rows(struct collect_heap *h, struct heap_program *p, bool has_ended)
+{
+	for (size_t i = 0; i < p->n_rows; i++)
+		resolve_heap_add(h->resolver, &p->owner, &p->rows[i], has_ended);
+	free(p->rows);
+	p->rows = NULL;
+	p->n_rows = 0;
+}
+
+static void count(struct collect_heap *h, const struct heap_program *p)
+{
+	struct live_now now = live_look(&p->live);
+
+	h->stats.samples += now.samples > now.inherited ? now.samples - now.inherited : 0;
+	h->stats.dropped += now.dropped;
+	h->stats.slots += now.slots;
+	h->stats.slots_foreign += now.slots_foreign;
+	if (now.mean_bytes > h->stats.mean_bytes)
+		h->stats.mean_bytes = now.mean_bytes;
+}
+
+static void ended(struct collect_heap *h, struct heap_program *p)
+{
+	if (p->live.memory && !p->rows) {
+		count(h, p);
+		copy_rows(h, p);
+	}
+	add_rows(h, p, true);
+	drop(h, p);
+}
+
+/* A program that another one has replaced: its memory is gone. */
+static void replaced(struct collect_heap *h, struct heap_program *p, uint64_t time_ns)
+{
+	uint32_t pid = p->owner.pid;
+	uint64_t again_ns = p->again_ns;
+
+	if (time_ns < p->mapped_ns)
+		return;
+	drop(h, p);
+	if (again_ns > time_ns)
+		mapped(h, pid, again_ns);
+}
+
+void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
+{
+	struct heap_program *p =
+		h->is_on ? program_of(h, r->kind == SIDE_FORK ? r->ppid : r->pid) : NULL;
+
+	if (!p)
+		return;
+	if (r->kind == SIDE_FORK && r->pid != r->ppid)
+		expect(h, r->pid, r->time_ns, &(struct heap_program){ .owner = p->owner });
+	else if (r->kind == SIDE_EXIT && r->pid == r->tid)
+		ended(h, p);
+	else if (r->kind == SIDE_COMM && r->exec)
+		replaced(h, p, r->time_ns);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+void collect_heap_open(struct collect_heap *h)
+{
+	h->is_on = h->asked->events & COLLECT_HEAP;
+	if (!h->is_on)
+		return;
+	h->beats = gpu_beats_new();
+	int fd = h->opts->library ? open(h->opts->library, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	gpu_probes_add(h->probes, 0, h->opts->library, fd);
+	gpu_probes_wait(h->probes, PROBES_WAIT_NS);
+	close(fd);
+}
+
+void collect_heap_done(struct collect_heap *h)
+{
+	while (h->programs.n)
+		drop(h, &h->programs.v[h->programs.n - 1]);
+	vec_done(&h->programs);
+	gpu_beats_free(h->beats);
+}
+
+static bool all_sample(const struct collect_heap *h)
+{
+	for (size_t i = 0; i < h->programs.n; i++) {
+		const struct live *l = &h->programs.v[i].live;
+		struct live_now now = l->memory ? live_look(l) : (struct live_now){ 0 };
+
+		if (now.state != LIVE_RUNNING && !now.refused)
+			return false;
+	}
+	return true;
+}
+
+void collect_heap_start(struct collect_heap *h)
+{
+	uint64_t now_ns = clock_mono_ns(), until_ns = now_ns + START_NS;
+
+	collect_heap_scanned(h);
+	if (h->is_on && h->asked->target == TARGET_PID && !h->asked->wait_exec)
+		for (size_t i = 0; i < h->asked->n_ids; i++)
+			found(h, h->asked->ids[i]);
+	for (; h->programs.n && now_ns < until_ns; now_ns = clock_mono_ns()) {
+		open_due(h, now_ns, true);
+		if (all_sample(h))
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_FIRST_NS }, NULL);
+	}
+}
+
+uint64_t collect_heap_due_ns(const struct collect_heap *h)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < h->programs.n; i++)
+		if (!h->programs.v[i].live.memory && h->programs.v[i].next_ns < next_ns)
+			next_ns = h->programs.v[i].next_ns;
+	return next_ns;
+}
+
+/* A library has parked because this process did not get to run for so long. */
+static void wake_parked(struct collect_heap *h, struct heap_program *p)
+{
+	struct live_now now = live_look(&p->live);
+
+	if (now.state == LIVE_RUNNING) {
+		p->has_run = true;
+	} else if (!now.refused) {
+		live_ring(&p->live);
+		if (p->has_run)
+			note_problem(h, p->owner.pid, "its samples stopped for a time: too busy");
+	}
+}
+
+void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
+{
+	if (!h->is_on)
+		return;
+	open_due(h, now_ns, false);
+	for (size_t i = 0; i < h->programs.n; i++)
+		if (h->programs.v[i].live.memory)
+			wake_parked(h, &h->programs.v[i]);
+	if (!resolve_heap_is_full(h->resolver))
+		return;
+	collect_heap_begin_cut(h, now_ns);
+	resolve_heap_begin(h->resolver);
+	for (size_t i = 0; i < h->programs.n; i++)
+		add_rows(h, &h->programs.v[i], false);
+	resolve_heap_end(h->resolver, now_ns, false);
+}
+
+/* --- cuts ------------------------------------------------------------------------------------- */
+
+void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
+{
+	open_due(h, now_ns, true);
+	for (size_t i = 0; i < h->programs.n; i++) {
+		struct heap_program *p = &h->programs.v[i];
+
+		free(p->rows);
+		p->rows = NULL;
+		p->n_rows = 0;
+		if (p->live.memory)
+			copy_rows(h, p);
+	}
+}
+
+void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)
+{
+	if (!(h->asked->events & COLLECT_INUSE))
+		return;
+	resolve_heap_begin(h->resolver);
+	for (size_t i = 0; i < h->programs.n; i++)
+		add_rows(h, &h->programs.v[i], false);
+	resolve_heap_end(h->resolver, now_ns, true);
+}
+
+void collect_heap_stop(struct collect_heap *h, uint64_t now_ns)
+{
+	collect_heap_begin_cut(h, now_ns);
+	for (size_t i = 0; i < h->programs.n; i++) {
+		struct heap_program *p = &h->programs.v[i];
+
+		if (!p->live.memory)
+			continue;
+		count(h, p);
+		gpu_beats_remove(h->beats, p->live.memory);
+		live_want(&p->live, false, 0, now_ns);
+	}
+}

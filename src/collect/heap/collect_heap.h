@@ -1,0 +1,75 @@
+/* collect/heap/collect_heap.h: the collector's part for allocations of programs that have the
+ * library (mem/inject/library.h): opens the memory with its blocks in use,
+ * requests samples as long as the recording runs, and joins blocks with the stacks that the
+ * resolver has of them.
+ *
+ *     seen       a process maps the library: its memory is there some ms later
+ *     applied    in time order: a fork, an exec, an end
+ *     begin_cut  copies the rows; until cut, the resolver gets their stacks
+ *     cut        puts sums by stack into the sink, if `inuse` is recorded
+ *
+ * A process that has ended counts with its memory in use at its end. A child of fork has separate
+ * memory from its first sample on; until then it counts nothing. */
+#ifndef CRESSET_COLLECT_HEAP_COLLECT_HEAP_H
+#define CRESSET_COLLECT_HEAP_COLLECT_HEAP_H
+
+#include "base/vec.h"
+#include "collect/gpu/gpu_beats.h"
+#include "collect/gpu/gpu_probes.h"
+#include "collect/heap/heap_opts.h"
+#include "collect/kernel/sampler.h"
+#include "collect/kernel/side_band.h"
+#include "collect/resolve/resolve.h"
+#include "mem/live/live_read.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct heap_program {
+	struct heap_owner owner;
+	struct live live; /* memory NULL: not opened yet */
+	bool has_run;     /* was seen to sample */
+	uint64_t next_ns, pause_ns, until_ns;
+	struct live_block *rows; /* copied by begin_cut; n_rows */
+	size_t n_rows;
+	/* When it was seen to map the library; again: last, maybe after an exec that is handled
+	 * later. */
+	uint64_t mapped_ns, again_ns;
+};
+
+struct collect_heap { /* zeroed = not recorded */
+	const struct sampler_opts *asked;
+	const struct heap_opts *opts;
+	struct sampler *sampler;
+	struct resolver *resolver;
+	struct proc_reader *reader;
+	struct gpu_probes *probes;
+	struct gpu_beats *beats;
+	VEC(struct heap_program) programs;
+	struct heap_stats stats;
+	bool is_on;
+};
+
+/* Everything that h points to is set, and stays the caller's. Probes the library that a command
+ * will load. */
+void collect_heap_open(struct collect_heap *h);
+void collect_heap_done(struct collect_heap *h);
+
+/* Finds programs that have the library already. */
+void collect_heap_scanned(struct collect_heap *h);
+/* The same, and waits until they sample, a second at most. Probes are placed. */
+void collect_heap_start(struct collect_heap *h);
+/* Returns whether the process has mapped the library. */
+bool collect_heap_seen(struct collect_heap *h, const struct side_record *r);
+/* The same in time order, after the resolver has handled the record. */
+void collect_heap_applied(struct collect_heap *h, const struct side_record *r);
+/* Returns when it wants to run again; UINT64_MAX: never. */
+uint64_t collect_heap_due_ns(const struct collect_heap *h);
+void collect_heap_run(struct collect_heap *h, uint64_t now_ns);
+
+void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns);
+void collect_heap_cut(struct collect_heap *h, uint64_t now_ns);
+/* Stops sampling; the libraries park. */
+void collect_heap_stop(struct collect_heap *h, uint64_t now_ns);
+
+#endif

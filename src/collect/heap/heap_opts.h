@@ -1,0 +1,22 @@
+/* collect/heap/heap_opts.h: options and statistics of allocations of programs. */
+#ifndef CRESSET_COLLECT_HEAP_HEAP_OPTS_H
+#define CRESSET_COLLECT_HEAP_HEAP_OPTS_H
+
+#include <stdint.h>
+
+struct heap_opts {
+	/* The library that a command started from here loads; NULL: none. The caller's. */
+	const char *library;
+};
+
+struct heap_stats {
+	uint32_t programs; /* with opened memory */
+	uint32_t slots;    /* of all of them, at the last look: that lead to the library */
+	uint32_t slots_foreign;
+	uint64_t samples, dropped; /* dropped: no row was free */
+	uint64_t wrong;            /* rows that cannot be */
+	uint64_t mean_bytes;       /* the largest */
+	char problem[160];         /* the first one; "": none */
+};
+
+#endif

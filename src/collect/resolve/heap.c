@@ -1,0 +1,130 @@
+/* Sampled allocations by process and number, and sums by origin. */
+#include "collect/resolve/heap.h"
+
+#include <math.h>
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static uint64_t key_of(uint32_t pid, uint64_t number)
+{
+	return hash_mix(pid, number);
+}
+
+void heap_put(struct heap *h, uint32_t pid, uint64_t number, uint32_t origin)
+{
+	uint32_t *old = map_get(&h->by_number, key_of(pid, number)), row = h->all.n;
+	const struct heap_sample sample = { number, pid, origin, h->round, 0 };
+
+	if (old) {
+		h->all.v[*old] = sample;
+		return;
+	}
+	if (h->all.n >= HEAP_SAMPLES_MAX) {
+		h->refused++;
+		return;
+	}
+	vec_push(&h->all, sample);
+	map_put(&h->by_number, key_of(pid, number), row);
+}
+
+uint32_t heap_find(struct heap *h, uint32_t pid, uint64_t number)
+{
+	const uint32_t *row = map_get(&h->by_number, key_of(pid, number));
+	struct heap_sample *s = row ? &h->all.v[*row] : NULL;
+
+	if (!s || s->pid != pid || s->number != number)
+		return 0;
+	s->round = h->round;
+	return s->origin;
+}
+
+void heap_forget(struct heap *h)
+{
+	size_t kept = 0;
+
+	map_clear(&h->by_number);
+	for (size_t i = 0; i < h->all.n; i++) {
+		struct heap_sample s = h->all.v[i];
+
+		if (s.round != h->round && map_get(&h->read, s.pid))
+			continue;
+		map_put(&h->by_number, key_of(s.pid, s.number), kept);
+		h->all.v[kept++] = s;
+	}
+	h->all.n = kept;
+}
+
+void heap_done(struct heap *h)
+{
+	map_done(&h->by_number);
+	vec_done(&h->all);
+	gpu_origins_done(&h->origins);
+	map_done(&h->read);
+	for (int i = 0; i < 2; i++) {
+		struct heap_sums *s = i ? &h->ended : &h->now;
+
+		map_done(&s->index);
+		vec_done(&s->all);
+	}
+	*h = (struct heap){ 0 };
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+struct sum_search {
+	const struct heap_sums *sums;
+	struct heap_sum sum;
+};
+
+static bool same_sum(const void *ctx, uint32_t i)
+{
+	const struct sum_search *s = ctx;
+	const struct heap_sum *a = &s->sums->all.v[i], *b = &s->sum;
+
+	return a->origin == b->origin && a->bytes_period == b->bytes_period &&
+	       a->objects_period == b->objects_period;
+}
+
+void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight)
+{
+	struct sum_search search = { s,
+				     { .origin = origin,
+				       .bytes_period = heap_period((weight - 1) * (double)size),
+				       .objects_period = heap_period(weight - 1) } };
+	uint64_t hash =
+		hash_mix(origin, hash_mix(search.sum.bytes_period, search.sum.objects_period));
+	uint32_t i = map_intern(&s->index, hash, s->all.n, same_sum, &search);
+
+	if (i == s->all.n)
+		vec_push(&s->all, search.sum);
+	s->all.v[i].bytes += weight * (double)size;
+	s->all.v[i].objects += weight;
+}
+
+void heap_clear(struct heap_sums *s)
+{
+	map_clear(&s->index);
+	vec_clear(&s->all);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+int64_t heap_period(double beyond)
+{
+	enum { DIGITS = 3 };
+	int exponent;
+
+	if (!(beyond > 0) || beyond >= 0x1p62)
+		return 0;
+	double part = frexp(beyond, &exponent);
+	double period = ldexp(ceil(ldexp(part, DIGITS)), exponent - DIGITS);
+	return period < 1 ? 1 : (int64_t)ceil(period);
+}
+
+int64_t heap_whole(double value, uint64_t key)
+{
+	double whole = floor(value);
+	double chance = (double)(hash_mix(key, 0x68656170) >> 11) * 0x1p-53;
+
+	return (int64_t)whole + (chance < value - whole);
+}

@@ -1,0 +1,66 @@
+/* collect/resolve/heap.h: sampled allocations of programs that have the library (mem/live/live.h):
+ * the stack of each, by process and number, until it is known to be freed; and sums of those in
+ * use, by stack.
+ *
+ * A block of s bytes is sampled with a known probability and stands for w blocks. So a sum has the
+ * variance Σ w·(w - 1)·s² (of bytes; without s of blocks). That is the sum of the values w·s, each
+ * times (w - 1)·s: this is the period of the sample's series, by which profile/change/estimate.h
+ * knows it. It is rounded up to three binary digits, so that there are few series. A block that is
+ * always sampled has the period 0. */
+#ifndef CRESSET_COLLECT_RESOLVE_HEAP_H
+#define CRESSET_COLLECT_RESOLVE_HEAP_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "collect/resolve/gpu_origins.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	/* limit: sampled allocations with a known stack, 24 bytes each */
+	HEAP_SAMPLES_MAX = 1 << 22,
+	/* Then freed ones are looked for, before a cut. */
+	HEAP_SAMPLES_MANY = 1 << 18,
+};
+
+struct heap_sample {
+	uint64_t number;
+	uint32_t pid, origin;
+	uint32_t round; /* in which it was last seen in use */
+	uint32_t reserved;
+};
+struct heap_sum {
+	uint32_t origin, reserved;
+	int64_t bytes_period, objects_period;
+	double bytes, objects;
+};
+struct heap_sums { /* zeroed = empty */
+	struct map index;
+	VEC(struct heap_sum) all;
+};
+struct heap { /* zeroed = empty */
+	struct map by_number;
+	VEC(struct heap_sample) all;
+	struct gpu_origins origins;
+	struct map read; /* processes with rows read in this round */
+	struct heap_sums now, ended;
+	uint32_t round;
+	uint64_t refused; /* samples without space, or that cannot be */
+};
+
+void heap_put(struct heap *h, uint32_t pid, uint64_t number, uint32_t origin);
+/* Returns the number of the origin; 0: unknown. The sample is in use in this round. */
+uint32_t heap_find(struct heap *h, uint32_t pid, uint64_t number);
+void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight);
+void heap_clear(struct heap_sums *s);
+/* Drops the samples of the processes read that were not found in this round. */
+void heap_forget(struct heap *h);
+void heap_done(struct heap *h);
+
+/* Returns the period of a series. beyond: (w - 1)·s, or w - 1. */
+int64_t heap_period(double beyond);
+/* Rounds up or down, so that sums are right on average. key: distinguishes values. */
+int64_t heap_whole(double value, uint64_t key);
+
+#endif

@@ -1,0 +1,162 @@
+/* Samples of allocations, and of memory in use. */
+#include "collect/resolve/resolver.h"
+
+#include "collect/process/process.h"
+#include "collect/resolve/resolve.h"
+#include "mem/live/live_read.h"
+
+#include <string.h>
+
+/* --- allocations ------------------------------------------------------------------------------ */
+
+static enum walk_end put_alloc(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			       const struct stack_ref *ref, double weight)
+{
+	const struct gpu_info *g = &ev->gpu;
+	struct sample sample = resolver_sample(r, &ev->sample);
+	uint64_t key = hash_mix(ev->sample.tgid, g->correlation);
+	double bytes = weight * (double)g->value;
+
+	sample.value = heap_whole(bytes, key);
+	sample.series = resolver_series(r, p, &ev->sample, r->types.heap.alloc,
+					heap_period(bytes - (double)g->value));
+	resolver_put(r, p, &sample, ref, ACCOUNT_NONE);
+	sample.value = heap_whole(weight, key);
+	sample.series = resolver_series(r, p, &ev->sample, r->types.heap.alloc_objects,
+					heap_period(weight - 1));
+	return resolver_put(r, p, &sample, ref, ACCOUNT_NONE);
+}
+
+static enum walk_end keep(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			  const struct stack_ref *ref)
+{
+	enum walk_end end = WALK_COMPLETE;
+	const struct gpu_origin origin = {
+		.key = resolver_series_key(r, p, &ev->sample, 0, 0),
+		.stack = resolver_stack_now(r, p, ref, &end),
+		.pid = ev->sample.tgid,
+		.tid = ev->sample.tid,
+	};
+	uint32_t id = gpu_origins_put(&r->heap.origins, &origin);
+
+	if (id)
+		heap_put(&r->heap, origin.pid, ev->gpu.correlation, id);
+	else
+		r->heap.refused++;
+	return end;
+}
+
+enum walk_end resolver_heap(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			    const struct event_raw *raw)
+{
+	uint64_t told = ev->gpu.weight;
+	double weight = (double)(told & ((1ull << LIVE_BY_SHIFT) - 1)) / LIVE_WEIGHT_1;
+	const struct stack_ref ref = { .sample = &ev->sample,
+				       .raw = raw,
+				       .is_launch = true,
+				       .called = live_function_text(told >> LIVE_BY_SHIFT) };
+	enum walk_end end = WALK_COMPLETE;
+
+	if (!live_is_possible(ev->gpu.correlation, ev->gpu.value, weight)) {
+		r->heap.refused++;
+		return end;
+	}
+	if (r->types.heap.inuse != TYPE_NONE)
+		end = keep(r, p, ev, &ref);
+	if (r->types.heap.alloc != TYPE_NONE)
+		end = put_alloc(r, p, ev, &ref, weight);
+	return end;
+}
+
+/* --- in use ----------------------------------------------------------------------------------- */
+
+void resolve_heap_begin(struct resolver *r)
+{
+	r->heap.round++;
+	map_clear(&r->heap.read);
+	heap_clear(&r->heap.now);
+}
+
+bool resolve_heap_is_full(const struct resolver *r)
+{
+	return r->heap.all.n > HEAP_SAMPLES_MANY;
+}
+
+/* A child of fork has blocks that its parent allocated. */
+static uint32_t origin_in(struct resolver *r, uint32_t pid, uint32_t parents)
+{
+	struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
+
+	origin.stack = gpu_origins_get(&r->heap.origins, parents)->stack;
+	return gpu_origins_put(&r->heap.origins, &origin);
+}
+
+static uint32_t origin_without_stack(struct resolver *r, uint32_t pid)
+{
+	struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
+
+	vec_clear(&r->stack);
+	resolver_push_marker(r, "[no stack]");
+	origin.stack = resolver_stack_without_jit(r);
+	return gpu_origins_put(&r->heap.origins, &origin);
+}
+
+void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
+		      const struct live_block *block, bool has_ended)
+{
+	uint32_t origin = heap_find(&r->heap, owner->pid, block->number);
+
+	for (size_t i = 0; !origin && i < HEAP_ANCESTORS && owner->ancestors[i]; i++) {
+		origin = heap_find(&r->heap, owner->ancestors[i], block->number);
+		if (origin)
+			origin = origin_in(r, owner->pid, origin);
+	}
+	if (!origin)
+		origin = origin_without_stack(r, owner->pid);
+	map_put(&r->heap.read, owner->pid, 1);
+	if (origin)
+		heap_add(has_ended ? &r->heap.ended : &r->heap.now, origin, block->size,
+			 block->weight);
+}
+
+static void put_value(struct resolver *r, uint64_t now_ns, struct gpu_origin origin, uint32_t type,
+		      double value, int64_t period)
+{
+	struct sample sample = {
+		.time_ns = now_ns,
+		.value = heap_whole(value, hash_mix(origin.stack, origin.tid)),
+		.stack = origin.stack,
+		.pid = origin.pid,
+		.tid = origin.tid,
+		.cpu = SAMPLE_NO_ID,
+	};
+
+	origin.key.type = type;
+	origin.key.period = period;
+	sample.series =
+		series_cache_get(&r->series, &origin.key, resolver_type_name(&r->types, type));
+	if (sample.series != SERIES_LEFT_OUT)
+		r->sink->ops->sample(r->sink, &sample);
+}
+
+static void put_sums(struct resolver *r, uint64_t now_ns, const struct heap_sums *sums)
+{
+	for (size_t i = 0; i < sums->all.n; i++) {
+		const struct heap_sum *s = &sums->all.v[i];
+		const struct gpu_origin origin = *gpu_origins_get(&r->heap.origins, s->origin);
+
+		put_value(r, now_ns, origin, r->types.heap.inuse, s->bytes, s->bytes_period);
+		put_value(r, now_ns, origin, r->types.heap.inuse_objects, s->objects,
+			  s->objects_period);
+	}
+}
+
+void resolve_heap_end(struct resolver *r, uint64_t now_ns, bool puts)
+{
+	if (puts) {
+		put_sums(r, now_ns, &r->heap.now);
+		put_sums(r, now_ns, &r->heap.ended);
+		heap_clear(&r->heap.ended);
+	}
+	heap_forget(&r->heap);
+}

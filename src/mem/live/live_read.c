@@ -1,0 +1,201 @@
+/* Reads rows that another process writes at the same time. */
+#include "mem/live/live_read.h"
+
+#include "base/err.h"
+#include "gpu/ring/ring_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SIZE_MAX_BYTES (1ull << 47) /* limit: bytes of a block */
+#define WEIGHT_MAX     1e12         /* limit: blocks that a sample stands for */
+#define BYTES_MAX      1e15         /* … and their bytes: sums of all rows fit */
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+struct opening {
+	struct live *out;
+	uint32_t owner;
+};
+
+static int check_file(int fd, struct err *err)
+{
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) || st.st_size != LIVE_SIZE ||
+	    st.st_blksize != sysconf(_SC_PAGESIZE))
+		return err_set(err, EPROTO, "the memory of its library is not as expected");
+	return 0;
+}
+
+static int take(void *ctx, int fd, struct err *err)
+{
+	const struct opening *o = ctx;
+	int rc = check_file(fd, err);
+
+	if (rc)
+		return rc;
+	void *p = mmap(NULL, LIVE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return err_set(err, errno, "the memory of its library cannot be mapped");
+	const struct live_control *c = p;
+	if (__atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) != LIVE_MAGIC)
+		rc = err_set(err, ENOENT, "its library is still starting");
+	else if (c->version != LIVE_VERSION || c->size != LIVE_SIZE)
+		rc = err_set(err, EPROTO, "its library has another version: %u", c->version);
+	else if (c->pid != o->owner)
+		rc = err_set(err, ENOENT, "the memory is another process's");
+	if (rc)
+		munmap(p, LIVE_SIZE);
+	else
+		o->out->memory = p;
+	return rc;
+}
+
+int live_open(pid_t pid, struct live *out, struct err *err)
+{
+	struct live got = { .pid = pid };
+	struct opening o = { &got, ring_owner(pid) };
+	int rc = ring_find(pid, LIVE_NAME, O_RDWR, take, &o, err);
+
+	if (rc == 0)
+		*out = got;
+	return rc;
+}
+
+int live_open_fd(pid_t pid, int fd, struct live *out, struct err *err)
+{
+	struct live got = { .pid = pid };
+	int rc = take(&(struct opening){ &got, ring_owner(pid) }, fd, err);
+
+	if (rc == 0)
+		*out = got;
+	return rc;
+}
+
+void live_close(struct live *l)
+{
+	if (l->memory)
+		munmap(l->memory, LIVE_SIZE);
+	l->memory = NULL;
+}
+
+/* --- the control ------------------------------------------------------------------------------ */
+
+void live_beat(const struct live *l, uint64_t now_ns)
+{
+	struct live_control *c = l->memory;
+
+	__atomic_store_n(&c->heartbeat_ns, now_ns, __ATOMIC_RELAXED);
+}
+
+void live_ring(const struct live *l)
+{
+	struct live_control *c = l->memory;
+
+	__atomic_add_fetch(&c->bell, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &c->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void live_want(const struct live *l, bool on, uint64_t mean_bytes, uint64_t now_ns)
+{
+	struct live_control *c = l->memory;
+
+	__atomic_store_n(&c->mean_wanted, mean_bytes, __ATOMIC_RELAXED);
+	live_beat(l, now_ns);
+	if (__atomic_exchange_n(&c->want, on, __ATOMIC_RELEASE) == on)
+		return;
+	live_ring(l);
+}
+
+struct live_now live_look(const struct live *l)
+{
+	const volatile struct live_control *c = l->memory;
+	uint32_t state = c->state, refused = c->refused;
+
+	return (struct live_now){
+		.state = state == LIVE_RUNNING ? LIVE_RUNNING : LIVE_PARKED,
+		.refused = refused < LIVE_REFUSALS ? refused : LIVE_NOT_REFUSED,
+		.slots = c->slots,
+		.slots_foreign = c->slots_foreign,
+		.objects = c->objects,
+		.mean_bytes = c->mean_bytes,
+		.samples = c->samples,
+		.inherited = c->inherited,
+		.removed = c->removed,
+		.dropped = c->dropped,
+		.helper_ns = c->helper_ns,
+	};
+}
+
+const char *live_refusal_text(enum live_refusal refused)
+{
+	static const char *const texts[LIVE_REFUSALS] = {
+		[LIVE_SANITIZER] = "it has the allocator of a sanitizer",
+		[LIVE_NO_MALLOC] = "no object in it defines malloc",
+	};
+
+	return texts[refused];
+}
+
+const char *live_function_text(uint32_t by)
+{
+	static const char *const texts[LIVE_FUNCTIONS] = {
+		[LIVE_MALLOC] = "malloc",
+		[LIVE_CALLOC] = "calloc",
+		[LIVE_REALLOC] = "realloc",
+		[LIVE_REALLOCARRAY] = "reallocarray",
+		[LIVE_MEMALIGN] = "memalign",
+		[LIVE_ALIGNED_ALLOC] = "aligned_alloc",
+		[LIVE_POSIX_MEMALIGN] = "posix_memalign",
+		[LIVE_VALLOC] = "valloc",
+		[LIVE_PVALLOC] = "pvalloc",
+		[LIVE_NEW] = "operator new",
+		[LIVE_NEW_ARRAY] = "operator new[]",
+	};
+
+	return by < LIVE_FUNCTIONS ? texts[by] : NULL;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* False for NaN. */
+bool live_is_possible(uint64_t number, uint64_t size, double weight)
+{
+	return number && size < SIZE_MAX_BYTES && weight >= 1 && weight <= WEIGHT_MAX &&
+	       (double)size * weight < BYTES_MAX;
+}
+
+uint32_t live_rows(const struct live *l, live_block_fn *fn, void *ctx)
+{
+	const volatile struct live_row *rows =
+		(const volatile void *)((const char *)l->memory + LIVE_ROWS_AT);
+	uint32_t wrong = 0;
+
+	for (size_t i = 0; i < LIVE_ROWS; i++) {
+		struct live_block b = { .pointer = rows[i].pointer };
+		if (b.pointer <= LIVE_ROW_TAKEN)
+			continue;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		b.size = rows[i].size;
+		b.number = rows[i].number;
+		b.weight = rows[i].weight;
+		b.born_s = rows[i].born_s;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (rows[i].pointer != b.pointer || rows[i].number != b.number)
+			continue; /* freed since */
+		if (b.pointer < SIZE_MAX_BYTES && live_is_possible(b.number, b.size, b.weight))
+			fn(ctx, &b);
+		else
+			wrong++;
+	}
+	return wrong;
+}
