@@ -227,7 +227,7 @@ enum counter {
 	COUNT_CYCLES_GONE_NS, /* busy time of CPUs without a tick of cycles */
 	COUNT_FAULTS_LOST,    /* page faults refused by the ring */
 	COUNT_FAULTS_SEEN,    /* by the programs, whether sent or not */
-	COUNT_FAULTS_NS,      /* time in these programs for those that were sent */
+	COUNT_FAULTS_NS,      /* time in these programs for faults that were sent */
 	COUNT_RUN_NS,         /* time in these programs, except at switches (off_cpu.h) */
 	COUNTERS
 };

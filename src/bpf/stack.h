@@ -158,8 +158,8 @@ static __always_inline int walk_step(struct scratch *s, struct known_frames *kno
 	return 0;
 }
 
-/* How a program goes from frame to frame: by bpf_loop (5.17), whose callback the verifier checks
- * once, or by global functions that take some frames at a time, on all kernels. */
+/* How a program goes from frame to frame: by bpf_loop (5.17), so that the verifier checks only one
+ * step, or by global functions that take some frames at a time, on all kernels. */
 enum walk_way { WALK_BY_PARTS, WALK_BY_LOOP };
 
 /* Frames per call of walk_some_frames. */
