@@ -74,11 +74,11 @@ int64_t window_spread(const struct profile *p, const struct tree *t,
 /* --- period_spread.c ---
  *
  * Random errors of sums of samples that were each taken by chance and stand for others: their type
- * has a period with its name and unit, and the period of a series is what its samples weigh
- * beyond themselves, w - 1 times their size (collect/resolve/heap.h). A row of n samples has the
- * value v = n·w·s and the variance n·w·(w - 1)·s², v times the period (D. G. Horvitz and D. J.
- * Thompson, as above; the estimate of the variance has no bias). A series without a period is
- * exact. */
+ * (alloc, page-fault) has a period with its name and unit. The period of a series is what its
+ * samples weigh beyond themselves, w - 1 times their size (collect/resolve/heap.h). A row of n
+ * samples has the value v = n·w·s and the variance n·w·(w - 1)·s², v times the period (D. G.
+ * Horvitz and D. J. Thompson, as above; the estimate of the variance has no bias). A series without
+ * a period is exact. */
 
 bool has_own_period(const struct profile *p, uint32_t type);
 /* As window_spread; it adds to of. */

@@ -4,17 +4,29 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "profile/series.h"
+#include "profile/strtab.h"
 #include "profile/sum.h"
 #include "profile/tree/tree.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Types with such periods. The periods of CPU time and of other programs' profiles differ: samples
+ * come at equal distances. */
+static const char *const sampled[] = { "alloc", "alloc-objects", "inuse", "inuse-objects",
+				       "page-fault" };
 
 bool has_own_period(const struct profile *p, uint32_t type)
 {
 	const struct type *t = &p->series.types.v[type];
 
-	return t->period_type == t->name && t->period_unit == t->unit;
+	if (t->period_type != t->name || t->period_unit != t->unit)
+		return false;
+	for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++)
+		if (strcmp(strtab_get(&p->strings, t->name), sampled[i]) == 0)
+			return true;
+	return false;
 }
 
 /* A function counts once on a path to the root. seen: by function, the last row that reached it. */
