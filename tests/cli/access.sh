@@ -11,7 +11,7 @@ chmod 755 "$tmp"
 cp "$cresset" "$tmp/cresset"
 cresset=$tmp/cresset
 program=$cresset
-stranger=64001 member=64002 caller=64003 starter=64004 # nobody on this machine
+stranger=64001 member=64002 caller=64003 starter=64004 keeper=64005 # nobody on this machine
 unset SUDO_UID SUDO_USER
 printf 'main;work 7\n' >"$tmp/a.folded"
 chmod 644 "$tmp/a.folded"
@@ -46,7 +46,7 @@ is "a browser gets a page" "$(as $stranger -H 'Accept: text/html,*/*' '')" 403
 has "… with the same error" "<h1>user $stranger may not read" "$(<"$tmp/body")"
 has "… and how to get in" "usermod -aG cresset" "$(<"$tmp/body")"
 is "they are counted" "$(("$(metric 'cresset_http_refused_total{limit="user"}')" > 10))" 1
-is "agents of this machine send as the user of stores" "$(may 65520)" "403 200 403"
+is "agents of this machine send as the user of stores" "$(may "$(id -u cresset 2>/dev/null || echo 65520)")" "403 200 403"
 is "root deletes" "$(delete 0)" 200
 
 # --- who a connection belongs to -----------------------------------------------------------------------------------------------
@@ -164,10 +164,16 @@ if unshare -m sh -c 'mount --bind /etc/group /etc/group' 2>/dev/null; then
 	is "… and no other user" "$(may $stranger)" "403 403 403"
 	is "the groups of the process do not count, only those of the user" \
 		"$(setpriv --reuid $stranger --regid 64009 --groups 64009 curl -s -o /dev/null -w '%{http_code}' "${url}api/v1/types")" 403
+	is "without a user cresset, agents send as the first user of stores" "$(may 65520)" "403 200 403"
+	stop
+	echo "cresset:x:$keeper:64009::/:/bin/false" >>"$tmp/passwd"
+	serve --data "$tmp/data"
+	is "with one, agents send as cresset" "$(may $keeper)" "403 200 403"
+	is "… and as no other user of stores" "$(may 65520)" "403 403 403"
 	stop
 	cresset=$program
 else
-	skip "members of the group" "no mount namespaces here"
+	skip "members of the group, and users of stores" "no mount namespaces here"
 fi
 
 # --- without root --------------------------------------------------------------------------------------------------------------
