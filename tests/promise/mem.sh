@@ -88,6 +88,8 @@ is "a program runs" "$(said)" ready
 begin "$tmp/a.cresset" -e alloc,inuse -p "$pid"
 echo "fill 30000" >&"$to"
 said >"$tmp/held"
+"$cresset" record --no-progress --json -e inuse -d 100ms -o "$tmp/j.cresset" -p "$pid" >"$tmp/j.json" 2>/dev/null
+is "a second recording at the same time leaves it alone" "$(jq .heap_programs "$tmp/j.json")" 0
 echo halve >&"$to"
 said >"$tmp/kept"
 end

@@ -190,8 +190,11 @@ int record_heap_prepare(struct recording *r)
 
 	if (!is_recorded(r))
 		return CMD_OK;
-	if (gpu_library_path(MEM_LIBRARY, r->heap_library, &err))
+	if (gpu_library_path(MEM_LIBRARY, r->heap_library, &err)) {
+		err_hint(&err,
+			 "searched the directory of this program and ../lib/cresset from there");
 		return cmd_fail(CMD_UNSUPPORTED, &err);
+	}
 	if (!r->line->command.n)
 		return attach_library(r);
 	if (strpbrk(r->heap_library, ": ")) {

@@ -179,6 +179,8 @@ static void add_heap(struct buf *b, const struct summary *s)
 	if (t->programs)
 		buf_addf(b, "  heap  %" PRIu64 " of the allocations of %u program%s were sampled",
 			 t->samples, t->programs, t->programs == 1 ? "" : "s");
+	else if (t->problem[0])
+		buf_adds(b, "  heap  no program was sampled by this recording");
 	else
 		buf_adds(b, "  heap  no program has loaded the library; statically linked and "
 			    "privileged programs cannot");

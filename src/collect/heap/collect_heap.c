@@ -129,13 +129,14 @@ static bool try_open(struct collect_heap *h, struct heap_program *p, uint64_t no
 {
 	struct err err = { 0 };
 
-	if (open_memory(h, p->owner.pid, &p->live, &err) == 0) {
+	int rc = open_memory(h, p->owner.pid, &p->live, &err);
+	if (rc == 0) {
 		ask(h, p, now_ns);
 		return true;
 	}
 	if (kill((pid_t)p->owner.pid, 0) && errno == ESRCH)
 		return false;
-	if (now_ns > p->until_ns) {
+	if (now_ns > p->until_ns || rc == -EBUSY) {
 		note_problem(h, p->owner.pid, err.text);
 		return false;
 	}

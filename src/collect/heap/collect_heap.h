@@ -1,7 +1,6 @@
 /* collect/heap/collect_heap.h: the collector's part for allocations of programs that have the
- * library (mem/inject/library.h): opens the memory with its blocks in use,
- * requests samples as long as the recording runs, and joins blocks with the stacks that the
- * resolver has of them.
+ * library (mem/inject/library.h): opens the memory with its blocks in use, requests samples as long
+ * as the recording runs, and joins blocks with the stacks that the resolver has of them.
  *
  *     seen       a process maps the library: its memory is there some ms later
  *     applied    in time order: a fork, an exec, an end
@@ -57,7 +56,7 @@ void collect_heap_done(struct collect_heap *h);
 
 /* Finds programs that have the library already. */
 void collect_heap_scanned(struct collect_heap *h);
-/* The same, and waits until they sample, a second at most. Probes are placed. */
+/* The same, and waits until they sample, 5 s at most. Probes are placed. */
 void collect_heap_start(struct collect_heap *h);
 /* Returns whether the process has mapped the library. */
 bool collect_heap_seen(struct collect_heap *h, const struct side_record *r);

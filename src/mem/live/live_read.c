@@ -36,13 +36,23 @@ static int check_file(int fd, struct err *err)
 	return 0;
 }
 
-static int take(void *ctx, int fd, struct err *err)
+/* Two readers would stop each other's samples. The kernel releases the lock of one that dies. */
+static int lock_file(int fd, int *lock, struct err *err)
 {
-	const struct opening *o = ctx;
-	int rc = check_file(fd, err);
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	if (rc)
-		return rc;
+	*lock = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (*lock < 0)
+		return err_set(err, errno, "its memory: %s", strerror(errno));
+	if (fcntl(*lock, F_OFD_SETLK, &whole) == 0)
+		return 0;
+	close(*lock);
+	return err_set(err, EBUSY, "another recording reads its allocations");
+}
+
+static int map_file(const struct opening *o, int fd, struct err *err)
+{
+	int rc = 0;
 	void *p = mmap(NULL, LIVE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		return err_set(err, errno, "the memory of its library cannot be mapped");
@@ -57,6 +67,22 @@ static int take(void *ctx, int fd, struct err *err)
 		munmap(p, LIVE_SIZE);
 	else
 		o->out->memory = p;
+	return rc;
+}
+
+static int take(void *ctx, int fd, struct err *err)
+{
+	const struct opening *o = ctx;
+	int rc = check_file(fd, err);
+
+	if (!rc)
+		rc = map_file(o, fd, err);
+	if (!rc)
+		rc = lock_file(fd, &o->out->lock, err);
+	if (rc && o->out->memory) {
+		munmap(o->out->memory, LIVE_SIZE);
+		o->out->memory = NULL;
+	}
 	return rc;
 }
 
@@ -83,8 +109,10 @@ int live_open_fd(pid_t pid, int fd, struct live *out, struct err *err)
 
 void live_close(struct live *l)
 {
-	if (l->memory)
-		munmap(l->memory, LIVE_SIZE);
+	if (!l->memory)
+		return;
+	munmap(l->memory, LIVE_SIZE);
+	close(l->lock);
 	l->memory = NULL;
 }
 

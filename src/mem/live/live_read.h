@@ -14,11 +14,12 @@ struct err;
 
 struct live {
 	void *memory; /* LIVE_SIZE bytes; NULL: not open */
+	int lock;     /* descriptor with a lock on it: one reader at a time; valid with memory */
 	pid_t pid;
 };
 
-/* Returns 0, to be closed; -ENOENT: the process has no own memory, or not yet; -EPROTO: a
- * wrong file; -errno. */
+/* Returns 0, to be closed; -ENOENT: the process has no own memory, or not yet; -EBUSY: another
+ * process reads it; -EPROTO: a wrong file; -errno. */
 int live_open(pid_t pid, struct live *out, struct err *err);
 /* The same for one memfd of that name that it has mapped; fd stays the caller's. */
 int live_open_fd(pid_t pid, int fd, struct live *out, struct err *err);

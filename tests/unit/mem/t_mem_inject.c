@@ -328,6 +328,29 @@ END_TEST
 
 /* --- rows that lie --------------------------------------------------------------------------------- */
 
+/* A second reader would end the samples of the first one. */
+START_TEST(one_reader)
+{
+	T_NEEDS_MAP_FILES();
+	struct program p;
+	struct live second = { 0 };
+	struct err err = { 0 };
+	char line[512];
+
+	begin(&p);
+	want(&p, true);
+	ask(&p, "fill 5000", line, sizeof line);
+	pid_t pid = p.live.pid;
+	ck_assert_int_eq(live_open(pid, &second, &err), -EBUSY);
+	ck_assert_ptr_null(second.memory);
+	check_sites(&p.live, line);
+	live_close(&p.live);
+	open_live(pid, &p.live);
+	check_sites(&p.live, line);
+	end(&p);
+}
+END_TEST
+
 static void count_rows(void *ctx, const struct live_block *b)
 {
 	ck_assert_uint_lt(b->size, 1ull << 47);
@@ -338,7 +361,7 @@ static void count_rows(void *ctx, const struct live_block *b)
 START_TEST(forged)
 {
 	char *memory = calloc(1, LIVE_SIZE);
-	struct live live = { memory, 1 };
+	struct live live = { .memory = memory, .pid = 1 };
 	struct live_row *rows = (struct live_row *)(memory + LIVE_ROWS_AT);
 	uint64_t n = 0, seed = 1;
 
@@ -363,4 +386,4 @@ START_TEST(forged)
 }
 END_TEST
 
-UNIT_MAIN("mem_inject", sums, parked, no_agent, child, late_library, forged)
+UNIT_MAIN("mem_inject", sums, parked, no_agent, child, late_library, one_reader, forged)
