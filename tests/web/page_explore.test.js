@@ -349,11 +349,10 @@ on(
 on('what cannot be asked is said, at its column', '?q=wall%7Bcomm%3D%7D', async (page) => {
 	assert.match(await page.textContent('.wrong'), /column 11: a value in quotes is missing[^]*\^/);
 	assert.strictEqual(await page.getAttribute('.combo input', 'aria-invalid'), 'true');
-	page.trouble = page.trouble.filter((t) => !/400/.test(t)); /* the browser notes each answer that is an error */
+	page.statuses = [400];
 	await page.fill('.combo input', 'comm="db"');
 	await after(page, () => page.press('.combo input', 'Enter'));
 	assert.strictEqual(await page.isVisible('.wrong'), false);
-	page.trouble.length = 0;
 });
 on('a bad value in a link is left out and said', '?v=nothing&by=comm&later=1', async (page) => {
 	assert.match(await page.textContent('#notices'), /v=nothing/);

@@ -219,7 +219,7 @@ on('narrow', 'a search counts what is too narrow to be drawn', '?q=samples&s=tai
 	await page.waitForFunction(() => /^0\.10 %/.test(document.querySelector('.result').textContent));
 	await page.fill('input[type=search]', '/(?<!x)hot/');
 	await page.waitForFunction(() => /^≥ 50\.0 %/.test(document.querySelector('.result').textContent));
-	page.trouble = page.trouble.filter((t) => !/400/.test(t));
+	page.statuses = [400];
 });
 on('narrow', 'who calls what is too narrow to be drawn', '?q=samples&sw=tail_17', async (page, { get }) => {
 	const answer = await get('api/v1/top?q=samples&n=0&focus=%5Etail_17%24');
@@ -306,14 +306,14 @@ on('empty', 'nothing: no data at all; then there is', '', async (page, { url }) 
 	await page.click('text=Reload');
 	await page.waitForFunction(() => document.querySelector('.virtual')?.textContent.includes('step'));
 	assert.match(await total(page), /^7 samples/);
-	page.trouble = page.trouble.filter((t) => !/400/.test(t)); /* the browser notes each answer that is an error */
+	page.statuses = [400];
 });
 on('waits', 'nothing: a type that nobody recorded', '?q=off-cpu', async (page, { get }) => {
 	assert.match(await page.textContent('.trouble'), /No data of type off-cpu\..*cresset up -e off-cpu/);
 	await after(page, () => page.click('.trouble button >> text=wall'));
 	assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
 	assert.strictEqual(await page.isVisible('.trouble'), false);
-	page.trouble = page.trouble.filter((t) => !/400/.test(t));
+	page.statuses = [400];
 });
 on(
 	'waits',
@@ -352,7 +352,7 @@ on(
 		await after(page, () => page.click('text=Retry'));
 		assert.strictEqual(await page.isVisible('.trouble'), false);
 		assert.strictEqual(await shownSeconds(page), seconds((await top(get)).total));
-		page.trouble = page.trouble.filter((t) => !/500/.test(t)); /* the browser notes each answer that is an error */
+		page.statuses = [500];
 	},
 	{ ...CLIPBOARD, ...TOP }
 );

@@ -74,7 +74,7 @@ on('what cannot be read is said, and the next file is shown', 'import', async (p
 	await page.setInputFiles('input[type=file]', at('nothing.bin'));
 	await page.waitForSelector('.rp-import [role=alert]:not([hidden])');
 	assert.match(await page.textContent('.rp-import [role=alert]'), /nothing\.bin cannot be shown: .*format/);
-	page.trouble = page.trouble.filter((t) => !/ 415 /.test(t)); /* the browser notes each answer that is an error */
+	page.statuses = [415];
 	await page.setInputFiles('input[type=file]', at('new.folded'));
 	await shown(page, at('new.folded'));
 	assert.strictEqual(await page.isVisible('.rp-import [role=alert]'), false);
