@@ -1,5 +1,6 @@
-"""gpu_train.py N [KERNEL [wait [MS [FILE]]]]: a program in Python that launches a kernel through ctypes: train() N times, infer() half as often, and waits for
- each if told to; another before. Where MS is given, train() decodes for so much time of the CPU after each. With FILE, train() starts after it exists."""
+"""gpu_train.py N [KERNEL [wait [MS [FILE]]]]: a program in Python that launches a kernel through ctypes: train() N times,
+infer() half as often, and waits for each if told to; another before. Where MS is given, train() decodes for so much time
+of the CPU after each. With FILE, train() starts after it exists, and the output is how often the other ran."""
 import ctypes
 import os
 import sys
@@ -58,6 +59,8 @@ def main():
         time.sleep(0.4)
         if i >= 2 and (len(sys.argv) < 6 or os.path.exists(sys.argv[5])):
             break
+    if len(sys.argv) > 5:
+        print(i + 1, flush=True)
     train(int(sys.argv[1]))
     infer(int(sys.argv[1]) // 2)
     time.sleep(0.3)  # names are read from the memory of the process
