@@ -44,7 +44,10 @@ is "no circle" "$(row 'largest circle of modules by include and call')" "1 ≤ 5
 is "headers" "$(row headers)" "3 ≤ 470"
 is "lines of functions" "$(row 'lines of a function, p50\/p90\/p99\/max')" "3/6/6/6 ≤ 15/35/60/80 main src/cmd/main.c:4, of 4"
 is "functions with one user file" "$(row 'extern functions with one user file, %')" "33.3 ≤ 45 1 of 3"
+file docs/a/b.md '123'
+file build/c.md '1'
 is "bytes" "$(row 'bytes of README.md')" "8 ≤ 8000"
+is "bytes of all documents, without what is built" "$(row 'bytes of all documents')" "11 ≤ 250000"
 is "the cost of the most included header" "$(row 'compilations when the hottest header changes')" "3 ≤ 150 src/base/low.h"
 is "no circles to list" "$(house --circles)" ""
 is "no dead function" "$(house --dead)" ""
@@ -112,6 +115,8 @@ is "… which it names" "$(house | grep '^directories.*:')" "directories of more
 is "a long function" "$(row 'lines of a function, p50\/p90\/p99\/max')" "5/83/83/83 ≤ 15/35/60/80 MISSED x_long src/full/long.c:1, of 5"
 is "wide lines, whatever bytes they take" "$(row 'lines of more than 100 columns in src')" "2 0 MISSED src/full/long.c:84"
 is "a long page" "$(row 'bytes of README.md')" "8001 ≤ 8000 MISSED"
+printf '%0250001d' 0 >"$tmp/docs/a/b.md"
+is "too much to read" "$(row 'bytes of all documents')" "258002 ≤ 250000 MISSED"
 for i in {1..151}; do file "src/cmd/user$i.c" '#include "cmd/proc/top.h"\n'; done
 is "a hot header" "$(row 'compilations when the hottest header changes')" "153 ≤ 150 MISSED src/cmd/proc/top.h"
 

@@ -6,7 +6,7 @@
 #                           has fetched (debian-SUITE), and of pyenv (shared)
 #     look BUILD PATH [SHAPE…]   records tests/live/python/shapes.py on it, and compares
 python_seconds=0.5
-results=$BUILD/tap/python # rows for the table of docs/languages.md, which leaves out the columns that are 100 % everywhere
+results=$BUILD/tap/python # a row for each interpreter; docs/languages.md has their ranges
 mkdir -p "$results"
 
 version_of() { "$@" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null; }
