@@ -296,7 +296,7 @@ fuzz-many: ## 10^7 inputs for every reader, some ten times faster: UBSan only, n
 	$(MAKE) BUILD=build-fuzz-many CC=$(CLANG) CFLAGS='$(FAST_FUZZ)' fuzz-bin
 	BUILD=build-fuzz-many FUZZ_RUNS=10000000 FUZZ_OPTIONS='-entropic=0 -max_len=1024' tests/fuzz/run 7200 $(T)
 
-bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance promise beside its peer; the table goes into docs/benchmarks.md
+bench: all $(LIVE_BIN) $(BENCH_BIN) $(BUILD)/unit/t_bpf ## every performance promise beside its peer; into docs/benchmarks.tsv and .md
 	BUILD=$(BUILD) bench/run
 bench-store: all $(BUILD)/bench/store ## only the store beside its peers (minutes)
 	BUILD=$(BUILD) bench/run store
