@@ -1,6 +1,7 @@
 /* Allocation functions that print an error and abort when memory is exhausted. */
 #include "base/mem.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -78,6 +79,16 @@ char *xasprintf(const char *fmt, ...)
 void mem_give_back(size_t large_bytes)
 {
 	mallopt(M_MMAP_THRESHOLD, (int)large_bytes);
+	mallopt(M_ARENA_MAX, 1);
+}
+
+void mem_retain(void)
+{
+	enum { MAPPED_BYTES = 1 << 20, GROW_BYTES = 1 << 20 };
+
+	mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	mallopt(M_TOP_PAD, GROW_BYTES);
 	mallopt(M_ARENA_MAX, 1);
 }
 

@@ -219,7 +219,10 @@ int collect_open(const struct collect_opts *opts, struct sink *sink, struct coll
 	struct collector *c = xcalloc(1, sizeof *c);
 	int rc;
 
-	mem_give_back(LARGE_BYTES);
+	if (opts->sampler.is_always)
+		mem_give_back(LARGE_BYTES);
+	else
+		mem_retain();
 	raise_descriptor_limit();
 	c->sink = sink;
 	c->opts = *opts;

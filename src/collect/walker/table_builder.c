@@ -31,6 +31,7 @@ struct table_builder {
 	/* Used by the caller only: it polls far more often than there are jobs. n_unread: tables
 	 * that were taken, but their events are still to be read. */
 	uint32_t pending, n_unread;
+	bool is_trim_due;
 };
 
 /* Takes the job that most samples wait for; the oldest of those. */
@@ -68,7 +69,9 @@ static void *build_tables(void *arg)
 	while (next_job(b, &job)) {
 		struct table_built built = { .index = job.index };
 
+		uint64_t loaded = b->cache.stats.loaded;
 		built.rc = table_cache_build(&b->cache, job.fd, &built.table, NULL);
+		built.was_on_disk = b->cache.stats.loaded > loaded;
 		close(job.fd);
 		pthread_mutex_lock(&b->lock);
 		vec_push(&b->done, built);
@@ -177,8 +180,11 @@ bool table_builder_take(struct table_builder *b, struct table_built *out)
 		read_events(b);
 	/* Rows of a large library take some 10 MB. The thread does not trim: allocations of others
 	 * would wait until it is done, and on a busy machine until it has a CPU again. */
-	if (is_there && !b->pending)
+	b->is_trim_due |= is_there && !out->was_on_disk;
+	if (b->is_trim_due && !b->pending) {
 		mem_trim();
+		b->is_trim_due = false;
+	}
 	return is_there;
 }
 

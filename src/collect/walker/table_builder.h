@@ -15,8 +15,9 @@
 struct table_builder;
 
 struct table_built {
-	uint32_t index;            /* of the job */
-	int rc;                    /* of table_cache_build */
+	uint32_t index; /* of the job */
+	int rc;         /* of table_cache_build */
+	bool was_on_disk;
 	struct unwind_table table; /* the receiver's, if rc is 0 */
 };
 

@@ -35,6 +35,8 @@ struct table_store {
 	VEC(struct stored_table) tables; /* [0] is unused */
 	VEC(uint32_t) free_tables;
 	VEC(int) segments; /* descriptors */
+	uint8_t *mapped;   /* the segment that is being written; NULL: none */
+	uint32_t mapped_slot;
 	VEC(void *) copies;
 	struct map copied;               /* chunk → index in copies */
 	VEC(struct free_run) free;       /* by chunk; adjacent rested runs are merged */
@@ -60,6 +62,13 @@ struct table_store *table_store_new(const struct table_store_opts *opts)
 	return s;
 }
 
+static void unmap_segment(struct table_store *s)
+{
+	if (s->mapped)
+		munmap(s->mapped, SEGMENT_BYTES);
+	s->mapped = NULL;
+}
+
 static void drop_copies(struct table_store *s)
 {
 	for (size_t i = 0; i < s->copies.n; i++)
@@ -74,6 +83,7 @@ void table_store_free(struct table_store *s)
 		return;
 	table_builder_free(s->builder);
 	drop_copies(s);
+	unmap_segment(s);
 	for (size_t i = 0; i < s->segments.n; i++)
 		close(s->segments.v[i]);
 	for (size_t i = 0; i < s->waiting.n; i++)
@@ -161,19 +171,30 @@ static void forget_copies(struct table_store *s, uint32_t chunk, size_t n)
 	}
 }
 
-/* Writes chunks of one segment through a mapping of only those chunks (and what shares their first
- * page). */
-static bool write_chunks(int segment, uint32_t at, const char *data, size_t size)
+/* Maps a whole segment for writing. It stays mapped while tables are pending: one mapping per table
+ * is one flush of the TLBs of all threads per table. */
+static uint8_t *map_segment(struct table_store *s, uint32_t slot)
 {
-	size_t start = (size_t)at * UNWIND_CHUNK, before = start % sysconf(_SC_PAGESIZE);
-	uint8_t *to = mmap(NULL, before + size, PROT_READ | PROT_WRITE, MAP_SHARED, segment,
-			   start - before);
+	if (s->mapped && s->mapped_slot == slot)
+		return s->mapped;
+	unmap_segment(s);
+	void *to = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			s->segments.v[slot], 0);
 
 	if (to == MAP_FAILED)
-		return false;
-	memcpy(to + before, data, size);
-	munmap(to, before + size);
-	return true;
+		return NULL;
+	s->mapped = to;
+	s->mapped_slot = slot;
+	return to;
+}
+
+static bool write_chunks(struct table_store *s, uint32_t chunk, const char *data, size_t size)
+{
+	uint8_t *to = map_segment(s, chunk / UNWIND_SEGMENT_CHUNKS);
+
+	if (to)
+		memcpy(to + (size_t)(chunk % UNWIND_SEGMENT_CHUNKS) * UNWIND_CHUNK, data, size);
+	return to;
 }
 
 static bool write_image(struct table_store *s, uint32_t chunk, const struct buf *image)
@@ -186,8 +207,7 @@ static bool write_image(struct table_store *s, uint32_t chunk, const struct buf 
 		size_t room = SEGMENT_BYTES - (size_t)at * UNWIND_CHUNK, left = image->len - done;
 		size_t size = left < room ? left : room;
 
-		if (!write_chunks(s->segments.v[chunk / UNWIND_SEGMENT_CHUNKS], at,
-				  image->data + done, size))
+		if (!write_chunks(s, chunk, image->data + done, size))
 			return false;
 		done += size;
 		chunk += size / UNWIND_CHUNK;
@@ -465,6 +485,8 @@ void table_store_poll(struct table_store *s)
 	while (table_builder_take(s->builder, &built))
 		if (!place(s, &built))
 			vec_push(&s->waiting, built);
+	if (!table_builder_pending(s->builder))
+		unmap_segment(s);
 }
 
 int table_store_fd(const struct table_store *s)
