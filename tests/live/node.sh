@@ -36,6 +36,6 @@ holds "$version: whole ($whole of $n)" awk "BEGIN { exit !($whole >= .99 * $n) }
 a=$(folded_sum ';JS:all [^;]*;JS:heavy [^;]*;JS:spin' <out.folded) b=$(folded_sum ';JS:all [^;]*;JS:light [^;]*;JS:spin' <out.folded)
 near "$version: heavy and light" "$a" "$(awk "BEGIN { print .75 * ($a + $b) }")" "$(sigma "$((a + b))" .75 5)"
 look raw.folded --jit-names raw
-tiers=$(tr ';' '\n' <raw.folded | grep -oE "^JS:[~^+*]'?spin " | sort -u | wc -l)
-holds "$version: raw names have the tier ($tiers of spin)" test "$tiers" -ge 2
+tiers=$(tr ';' '\n' <raw.folded | grep -oE "^JS:[~^+*]'?(spin|heavy|light|tiers|inner|all|main) " | cut -c4 | sort -u | wc -l)
+holds "$version: raw names have the tier ($tiers tiers)" test "$tiers" -ge 2
 finish
