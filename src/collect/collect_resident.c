@@ -6,8 +6,7 @@ enum {
 	/* A program may end soon after its start. */
 	FIRST_NS = 20000000,
 	EVERY_NS = 1000000000,
-	SHARE = 100, /* one part of it is the cost of looks */
-	READERS = 2, /* the worker that reads takes about as much time as its caller */
+	SHARE = 100, /* of the time */
 };
 /* Each look of an always-on collector stores a row per stack. A snapshot stands for 300 s
  * (QUERY_STALE_NS). */
@@ -20,21 +19,16 @@ static bool is_wanted(const struct collector *c)
 	return sampler_events(c->sampler) & COLLECT_RSS;
 }
 
-struct look_cost {
-	uint64_t begun_ns, thread_ns; /* its start; the thread's CPU time then */
-};
-
-/* Sets when to look next: the time doubles up to most_ns, or more if a look takes much CPU time:
- * on a busy machine its duration is mostly of others. */
-static void plan_next(struct collector *c, const struct look_cost *cost, uint64_t first_ns,
-		      uint64_t most_ns, uint64_t share)
+/* Sets when to look next: the time doubles up to most_ns, or more if a look takes long. */
+static void plan_next(struct collector *c, uint64_t begun_ns, uint64_t first_ns, uint64_t most_ns,
+		      uint64_t share)
 {
-	uint64_t least_ns = (clock_thread_ns() - cost->thread_ns) * READERS * share;
+	uint64_t least_ns = (clock_mono_ns() - begun_ns) * share;
 	uint64_t wait_ns = c->resident_wait_ns ? 2 * c->resident_wait_ns : first_ns;
 
 	c->resident_wait_ns = wait_ns < most_ns ? wait_ns : most_ns;
 	wait_ns = least_ns > c->resident_wait_ns ? least_ns : c->resident_wait_ns;
-	c->next_resident_ns = cost->begun_ns + wait_ns;
+	c->next_resident_ns = begun_ns + wait_ns;
 }
 
 void collector_look_at_resident(struct collector *c)
@@ -43,15 +37,13 @@ void collector_look_at_resident(struct collector *c)
 
 	if (!is_wanted(c) || c->opts.sampler.is_always || now_ns < c->next_resident_ns)
 		return;
-	const struct look_cost cost = { now_ns, clock_thread_ns() };
 	resolve_resident_look(c->resolver);
-	plan_next(c, &cost, FIRST_NS, EVERY_NS, SHARE);
+	plan_next(c, now_ns, FIRST_NS, EVERY_NS, SHARE);
 }
 
 void collector_cut_resident(struct collector *c)
 {
-	const struct look_cost cost = { clock_mono_ns(), clock_thread_ns() };
-	const uint64_t now_ns = cost.begun_ns;
+	const uint64_t now_ns = clock_mono_ns();
 
 	resolve_faults_unwatched(c->resolver, sampler_take_unwatched_faults(c->sampler), now_ns);
 	if (!is_wanted(c) || !c->opts.sampler.is_always)
@@ -61,7 +53,7 @@ void collector_cut_resident(struct collector *c)
 		return;
 	}
 	resolve_resident_snapshot(c->resolver, now_ns);
-	plan_next(c, &cost, ALWAYS_FIRST_NS, ALWAYS_EVERY_NS, ALWAYS_SHARE);
+	plan_next(c, now_ns, ALWAYS_FIRST_NS, ALWAYS_EVERY_NS, ALWAYS_SHARE);
 }
 
 void collector_end_resident(struct collector *c)
