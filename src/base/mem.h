@@ -25,8 +25,9 @@ void mem_give_back(size_t large_bytes);
 /* Also returns free memory in the heap. Walks the whole heap, so call it rarely. */
 void mem_trim(void);
 
-/* For a process that ends soon: its heap shrinks only by mem_trim, so memory that is used again
- * costs no page faults again. Threads share one heap. Call before the first thread. */
+/* For a command: its heap shrinks only by mem_trim, so memory that is used again costs no page
+ * faults again, and it stays at its largest size. Threads share one heap. Call before the first
+ * thread. */
 void mem_retain(void);
 
 /* Gives the whole pages among these bytes back to the kernel: their contents are lost, and the
