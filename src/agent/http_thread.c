@@ -3,10 +3,10 @@
 #include "agent/http_thread.h"
 
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/err.h"
 #include "base/http_get.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #include "agent/name_requests.h"
 
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 

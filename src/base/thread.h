@@ -1,4 +1,5 @@
-/* base/thread.h: threads of the program's own work. */
+/* base/thread.h: threads of the program's own work, and condition variables with a deadline on
+ * clock_mono_ns(). */
 #ifndef CRESSET_BASE_THREAD_H
 #define CRESSET_BASE_THREAD_H
 
@@ -38,6 +39,25 @@ static inline bool thread_join_within(pthread_t thread, uint64_t ns)
 		nanosleep(&pause, NULL);
 	}
 	return true;
+}
+
+static inline void cond_init(pthread_cond_t *c)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(c, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* Returns false after the deadline. */
+static inline bool cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, uint64_t at_ns)
+{
+	const struct timespec until = { .tv_sec = (time_t)(at_ns / 1000000000),
+					.tv_nsec = (long)(at_ns % 1000000000) };
+
+	return pthread_cond_timedwait(c, lock, &until) == 0;
 }
 
 #endif

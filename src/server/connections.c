@@ -2,9 +2,9 @@
 #include "server/connections.h"
 
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <netinet/in.h>

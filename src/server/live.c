@@ -3,10 +3,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/err.h"
 #include "base/json/json.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "profile/sum.h"
 #include "query/plan.h"
 #include "query/query.h"

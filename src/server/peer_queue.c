@@ -2,7 +2,6 @@
 #include "server/peer_queue.h"
 
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/thread.h"

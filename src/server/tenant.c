@@ -2,10 +2,10 @@
 #include "server/tenant.h"
 
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "query/source.h"
 #include "server/ingest/ingest.h"
 #include "server/server.h"

@@ -2,7 +2,6 @@
 #include "collect/gpu/gpu_beats.h"
 
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/vec.h"

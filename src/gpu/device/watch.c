@@ -2,7 +2,6 @@
 #include "gpu/device/watch.h"
 
 #include "base/clock.h"
-#include "base/cond.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
