@@ -1,4 +1,4 @@
-/* units.js: numbers with their units, as the command line prints them (src/base/fmt.c, src/format/common/value.c):
+/* units.js: numbers with their units, as the command line prints them (src/base/str.c, src/format/common/value.c):
  * three digits, "12.3 ms", "1.50 GB", "1,234 samples". */
 
 /** @type {{[unit: string]: [base: string, scale: number]}} */

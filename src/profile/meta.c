@@ -2,7 +2,7 @@
 #include "profile/sink.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
+#include "base/str.h"
 
 const struct loss_info loss_reasons[LOSS_REASONS] = {
 	[LOSS_RING_FULL] = { "ring_full", "ring buffer full", "use a larger --buffer", 1,

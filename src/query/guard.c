@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/fmt.h"
+#include "base/str.h"
 #include "query/source.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "tui/table.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
 #include "base/json/json.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "profile/sink.h"
 #include "tui/grid.h"

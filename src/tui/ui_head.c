@@ -2,7 +2,7 @@
 #include "tui/ui.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
-#include "base/fmt.h"
 #include "base/json/json.h"
+#include "base/str.h"
 #include "cmd/gpu/gpu.h"
 #include "cmd/gpu/gpu_setup.h"
 

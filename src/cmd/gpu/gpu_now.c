@@ -2,7 +2,7 @@
 #include "cmd/gpu/gpu_setup.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 #define PATIENCE_NS 2000000000ull

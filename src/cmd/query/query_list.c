@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
-#include "base/fmt.h"
+#include "base/str.h"
 #include "cmd/query/query_cmd.h"
 #include "profile/profile.h"
 #include "profile/series.h"

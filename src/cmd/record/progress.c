@@ -2,8 +2,8 @@
 #include "cmd/record/record_state.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/cli/term.h"
 #include "collect/collect.h"
 

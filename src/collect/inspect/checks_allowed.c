@@ -1,7 +1,7 @@
 /* What this machine, or the parent of this process, may forbid. */
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fmt.h"
+#include "base/str.h"
 #include "collect/inspect/check_rows.h"
 #include "collect/kernel/sampler.h"
 

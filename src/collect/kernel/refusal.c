@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fmt.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdarg.h>

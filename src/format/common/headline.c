@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/fmt.h"
 #include "base/json/json.h"
 #include "base/mem.h"
 #include "base/str.h"

@@ -2,7 +2,7 @@
 #include "format/common/value.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "assets.h"
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/fmt.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "format/common/columns.h"
 #include "format/common/headline.h"

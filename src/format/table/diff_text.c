@@ -1,7 +1,7 @@
 /* A difference as text. */
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/fmt.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "format/common/columns.h"

@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/fmt.h"
 #include "base/hash.h"
 #include "base/json/json.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "format/common/columns.h"
 #include "format/table/table.h"

@@ -1,8 +1,8 @@
 /* Tables as text. */
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/fmt.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "format/common/columns.h"
 #include "format/common/headline.h"

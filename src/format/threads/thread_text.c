@@ -1,8 +1,8 @@
 /* The text files: times, states and waits of a thread. */
 #include "base/buf.h"
 #include "base/escape.h"
-#include "base/fmt.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "format/common/value.h"
 #include "format/threads/thread_account.h"

@@ -2,9 +2,9 @@
  * chronological order. */
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fmt.h"
 #include "base/json/json.h"
 #include "base/search.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "format/common/format.h"
 #include "format/common/headline.h"

@@ -2,8 +2,8 @@
 #include "format/trace/trace_gpu.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
 #include "base/search.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "format/picture/flame_chart.h"
 #include "profile/change/estimate.h"

@@ -1,8 +1,8 @@
 /* Changes the shape of a finished tree: inverting, sorting, pruning and cutting. */
 #include "base/buf.h"
-#include "base/fmt.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/sum.h"

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
-#include "base/fmt.h"
+#include "base/str.h"
 #include "format/common/columns.h"
 #include "format/common/headline.h"
 #include "format/common/value.h"

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "base/fmt.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/str.h"
