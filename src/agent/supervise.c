@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/init_system.h"
 #include "base/log.h"
-#include "base/notify.h"
 
 #include <errno.h>
 #include <fcntl.h>

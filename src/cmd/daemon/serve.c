@@ -1,10 +1,9 @@
 /* cresset serve: serves a recording or a store over HTTP. */
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/init_socket.h"
+#include "base/init_system.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/notify.h"
 #include "base/sandbox/sandbox.h"
 #include "cmd/cli/config.h"
 #include "cmd/cli/interrupt.h"

@@ -4,7 +4,7 @@
 #include "agent/name_guard.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/init_socket.h"
+#include "base/init_system.h"
 #include "base/log.h"
 #include "cmd/daemon/always.h"
 #include "cmd/daemon/users.h"

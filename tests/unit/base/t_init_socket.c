@@ -1,6 +1,6 @@
 // tier: test
 /* The listening socket that the init system passes: descriptor 3, for the process that LISTEN_PID names. */
-#include "base/init_socket.h"
+#include "base/init_system.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // tier: test
 /* Messages to the init system. Any user may send to its socket: a full queue delays no sender for long. */
-#include "base/notify.h"
+#include "base/init_system.h"
 #include "unit.h"
 
 #include <errno.h>
