@@ -1,7 +1,7 @@
 // tier: test
 /* Any text as a SQL statement, with tight limits, on a small profile of two stacks: it ends, and what it says of samples stays true. */
-#include "base/cell.h"
 #include "base/mem.h"
+#include "format/table/grid.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/series.h"

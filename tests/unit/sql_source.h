@@ -5,10 +5,10 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "base/cell.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "format/table/grid.h"
 #include "profile/frame.h"
 #include "profile/profile.h"
 #include "profile/series.h"

@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/cell.h"
 #include "base/err.h"
 #include "base/escape.h"
 #include "base/fs.h"

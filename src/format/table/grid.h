@@ -14,9 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct cell;
 struct err;
 struct out;
+
+/* A value of a row, such as of the result of a SQL statement. */
+enum cell_kind { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT, CELL_BLOB };
+
+struct cell {
+	enum cell_kind kind;
+	int64_t integer;
+	double real;
+	const char *data; /* of text and blobs: len bytes, any */
+	size_t len;
+};
 
 enum grid_format { GRID_TEXT, GRID_CSV, GRID_JSON };
 enum { GRID_MAX_BYTES = 256 << 20 }; /* limit: rows of a response as a table of text */

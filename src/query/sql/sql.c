@@ -2,11 +2,11 @@
 #include "query/sql/sql.h"
 
 #include "base/buf.h"
-#include "base/cell.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/pattern.h"
 #include "base/vec.h"
+#include "format/table/grid.h"
 #include "profile/profile.h"
 #include "profile/strtab.h"
 #include "query/query.h"

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "base/cell.h"
 #include "base/fs.h"
 #include "format/table/grid.h"
 
