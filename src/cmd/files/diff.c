@@ -13,7 +13,6 @@
 #include "format/html/html.h"
 #include "format/picture/svg.h"
 #include "format/pprof/pprof.h"
-#include "format/table/diff_table.h"
 #include "format/table/table.h"
 #include "profile/change/signed.h"
 #include "profile/change/unseen.h"

@@ -6,7 +6,6 @@
 #include "cmd/files/report_views.h"
 #include "cmd/query/query_cmd.h"
 #include "format/html/html.h"
-#include "format/table/diff_table.h"
 #include "format/table/table.h"
 #include "profile/change/diff.h"
 #include "profile/profile.h"

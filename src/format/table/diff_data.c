@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json/json.h"
-#include "format/table/diff_table.h"
 #include "format/table/table.h"
 #include "format/table/table_rows.h"
 #include "profile/change/diff.h"

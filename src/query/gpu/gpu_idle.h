@@ -184,7 +184,7 @@ void gpu_idle_csv(const struct gpu_idle *g, uint32_t top_n, struct buf *b);
  *                     longest_ns}]
  *         longest     [{from_ns, to_ns, name, over}], Unix time; since the start for a file
  *                     without a clock
- *         change      {cresset.diff: idle as newer, busy as older (format/table/diff_table.h)};
+ *         change      {cresset.diff: idle as newer, busy as older (format/table/table.h)};
  *                     null: nothing to compare
  *         no_change   the reason; null: there is a change
  *         records     for readings: the device by records for a part of the time; null: none

@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json/json.h"
-#include "format/table/diff_table.h"
 #include "format/table/table.h"
 #include "profile/profile.h"
 #include "profile/sink.h"

@@ -8,7 +8,6 @@
 #include "format/common/columns.h"
 #include "format/common/headline.h"
 #include "format/common/value.h"
-#include "format/table/diff_table.h"
 #include "format/table/table.h"
 #include "format/table/table_rows.h"
 #include "profile/profile.h"

@@ -5,7 +5,6 @@
 #include "base/fs.h"
 #include "format/common/tree_bin.h"
 #include "format/html/html.h"
-#include "format/table/diff_table.h"
 #include "format/table/table.h"
 #include "profile/change/diff.h"
 #include "query/plan.h"
