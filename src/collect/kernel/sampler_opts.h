@@ -125,7 +125,7 @@ struct sampler_opts {
 	/* always on: no user waits for results, so thousands of starting processes may cost less */
 	bool is_always;
 	/* Share of the time of all CPUs that watching page faults may take
-	 * (collect/kernel/fault_budget.h); 0: no limit. TARGET_ALL only. */
+	 * (collect/kernel/fault_limits.h); 0: no limit. TARGET_ALL only. */
 	double fault_budget;
 	struct kernel_opts kernel;
 	/* Sizes of the walker's tables of processes and of blocks of their mappings; how long one

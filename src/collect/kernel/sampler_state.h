@@ -4,8 +4,7 @@
 #define CRESSET_COLLECT_KERNEL_SAMPLER_STATE_H
 
 #include "base/vec.h"
-#include "collect/kernel/fault_budget.h"
-#include "collect/kernel/fault_pace.h"
+#include "collect/kernel/fault_limits.h"
 #include "collect/kernel/kernel_features.h"
 #include "collect/kernel/missing.h"
 #include "collect/kernel/off_cpu.h"

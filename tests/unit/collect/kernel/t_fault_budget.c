@@ -1,8 +1,8 @@
 // tier: test
-/* How long page faults are watched at a given rate (collect/kernel/fault_budget.h). */
+/* How long page faults are watched at a given rate (collect/kernel/fault_limits.h). */
 #include "unit.h"
 
-#include "collect/kernel/fault_budget.h"
+#include "collect/kernel/fault_limits.h"
 
 enum { CPUS = 2 };
 

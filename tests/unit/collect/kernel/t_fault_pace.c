@@ -1,9 +1,9 @@
 // tier: test
-/* How many page faults are recorded, from the number seen so far (collect/kernel/fault_pace.h). */
+/* How many page faults are recorded, from the number seen so far (collect/kernel/fault_limits.h). */
 #include "unit.h"
 
 #include "bpf/fault_event.h"
-#include "collect/kernel/fault_pace.h"
+#include "collect/kernel/fault_limits.h"
 
 static struct fault_pace pace;
 static uint64_t now_ns, recorded;
