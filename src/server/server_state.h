@@ -7,7 +7,6 @@
 #include "server/limits.h"
 #include "server/listen.h"
 #include "server/peer.h"
-#include "server/peer_queue.h"
 #include "server/server.h"
 #include "server/tokens.h"
 

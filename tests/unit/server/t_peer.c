@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "server/peer.h"
-#include "server/peer_queue.h"
 #include "unit.h"
 
 #include <arpa/inet.h>
