@@ -1,7 +1,7 @@
 /* Launches in the program's threads. A call only needs memory of its own thread: a few words of
  * thread-local memory in the thread's static block (so that the first access does not allocate),
  * and a lane. */
-#include "gpu/inject/calls.h"
+#include "gpu/inject/cupti_abi.h"
 #include "gpu/inject/library.h"
 #include "gpu/ring/sampler.h"
 

@@ -1,5 +1,5 @@
 /* Switches CUPTI on and off. Everything except session_flush_now runs in the helper's thread. */
-#include "gpu/inject/calls.h"
+#include "gpu/inject/cupti_abi.h"
 #include "gpu/inject/library.h"
 
 #include <dlfcn.h>

@@ -3,7 +3,6 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
-#include "gpu/inject/calls.h"
 #include "gpu/inject/cupti_abi.h"
 
 #define SAME(ours, a, theirs, b) \

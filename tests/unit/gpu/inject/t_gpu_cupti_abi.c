@@ -2,7 +2,6 @@
 /* Our declarations of CUPTI compared with its headers, and our use of it with the library itself, if the CUDA toolkit is installed. */
 #include "unit.h"
 
-#include "gpu/inject/calls.h"
 #include "gpu/inject/cupti_abi.h"
 
 #include <dlfcn.h>
