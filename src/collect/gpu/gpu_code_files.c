@@ -5,7 +5,6 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "collect/gpu/gpu_code_fit.h"
-#include "collect/gpu/gpu_code_index.h"
 #include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_maps.h"
 #include "gpu/code/device_file.h"

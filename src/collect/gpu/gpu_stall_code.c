@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "collect/gpu/gpu_code_files.h"
-#include "collect/gpu/gpu_code_index.h"
+#include "collect/gpu/gpu_code_fit.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "collect/gpu/gpu_code_files.h"
 #include "collect/gpu/gpu_code_fit.h"
-#include "collect/gpu/gpu_code_index.h"
 #include "gpu/code/device_code.h"
 #include "map_files.h"
 #include "shell.h"
