@@ -15,7 +15,6 @@
 #include "format/pprof/pprof.h"
 #include "format/table/table.h"
 #include "profile/change/signed.h"
-#include "profile/change/unseen.h"
 #include "profile/profile.h"
 
 #include <errno.h>

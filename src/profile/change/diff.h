@@ -22,6 +22,7 @@
 
 #include "base/vec.h"
 #include "profile/change/interval.h"
+#include "profile/tree/tree.h"
 #include "profile/tree/tree_match.h"
 
 #include <stdbool.h>
@@ -87,5 +88,26 @@ int diff_build(struct diff_side newer, struct diff_side older, const struct diff
 /* Returns -EINVAL with err set if values of the two trees have different units. */
 int diff_check_units(const struct tree *newer, const struct tree *older, struct err *err);
 void diff_free(struct diff *d);
+
+/* --- parts of samples that a recording did not see ---
+ *
+ * Callers above a stack that was cut ("[truncated: …]"), and functions without a name or a binary
+ * ("[unknown]"). How much it is depends on the machine's load and on how early a process was
+ * sampled, not on the program. */
+
+struct unseen_part {
+	int64_t value;
+	struct tree_spread spread;
+};
+struct unseen {
+	struct unseen_part self;  /* samples of unknown functions */
+	struct unseen_part total; /* samples with unknown callers */
+};
+
+/* Whether this is not a function, but states that none is known. */
+bool unseen_func(const struct tree *t, const struct tree_func *f);
+
+/* t was built with_spread. */
+struct unseen unseen_of(const struct tree *t);
 
 #endif
