@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "symbol/dwarf/dwarf_aranges.h"
 #include "symbol/dwarf/dwarf_file.h"
 #include "symbol/dwarf/dwarf_rows.h"
 #include "symbol/dwarf/dwarf_scopes.h"

@@ -70,6 +70,28 @@ bool dwarf_unit_peek(struct dwarf_open_unit *o, struct dwarf_file *file,
 		     const struct dwarf_unit *unit);
 void dwarf_unit_close(struct dwarf_open_unit *o);
 
+/* The code of each unit, as a table of its own (.debug_aranges).
+ *
+ *     sets { length, version 2, offset of the unit, sizes of addresses and segments, padding,
+ *            { address, length } … }
+ *
+ * gcc writes a set for every unit with code, clang writes none: units without a set are read. */
+
+/* limit: the table of the code of DWARF units; a larger one is not used */
+#define DWARF_MAX_ARANGES (64ull << 20)
+
+struct dwarf_arange {
+	uint64_t unit; /* offset in .debug_info */
+	uint64_t low, high;
+};
+struct dwarf_aranges {              /* zeroed = empty */
+	VEC(struct dwarf_arange) v; /* by unit */
+};
+
+/* Reads all sets up to the first malformed one. */
+void aranges_read(struct dwarf_aranges *a, struct dwarf_sections *s);
+void aranges_done(struct dwarf_aranges *a);
+
 /* Split DWARF. The program has only a skeleton of a unit (line table, address table, a name and an
  * id); the rest is in a .dwo file, or together with those of all other units in a .dwp.
  *
