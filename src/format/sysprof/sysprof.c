@@ -5,7 +5,6 @@
 #include "base/input.h"
 #include "format/common/give.h"
 #include "format/perf_data/perf_data_event.h"
-#include "format/sysprof/sysprof_live.h"
 #include "profile/series.h"
 #include "profile/sink.h"
 

@@ -28,6 +28,9 @@
 #include "format/common/format.h"
 #include "format/perf_data/perf_data_space.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum {
 	/* limit: bytes of a capture, decompressed */
 	SYSPROF_MAX_BYTES = 1 << 30,
@@ -39,6 +42,8 @@ enum {
 
 extern const struct format format_sysprof;
 
+struct give_row;
+struct sink;
 struct wire;
 
 /* --- sysprof_symbols.c: names that the capture itself has --- */
@@ -107,5 +112,30 @@ void sysprof_fork(struct sysprof_frames *f, uint32_t parent_tid, uint32_t child)
 uint32_t sysprof_stack(struct sysprof_frames *f, uint32_t pid, struct wire addresses,
 		       bool is_exact);
 void sysprof_frames_done(struct sysprof_frames *f);
+
+/* --- sysprof_live.c: allocations by stack: made, and never freed --- */
+
+struct sysprof_site { /* a stack of a thread */
+	uint32_t stack, pid, tid;
+	int64_t objects, bytes, live_objects, live_bytes;
+};
+struct sysprof_block {
+	int64_t size;
+	uint32_t site;
+};
+struct sysprof_live { /* zeroed = empty */
+	VEC(struct sysprof_site) sites;
+	VEC(struct sysprof_block) blocks; /* ever allocated */
+	struct id_index site_index;
+	struct map by_address; /* of a process → blocks that live */
+};
+
+/* row: stack, pid, tid and the size as value. */
+void sysprof_live_add(struct sysprof_live *l, const struct give_row *row, uint64_t address);
+void sysprof_live_free(struct sysprof_live *l, uint32_t pid, uint64_t address);
+/* Passes the sums to the sink; returns the number of stacks. Call after the last addition.
+ * is_shown: all bytes are the default type. */
+uint64_t sysprof_live_give(struct sysprof_live *l, struct sink *s, bool is_shown);
+void sysprof_live_done(struct sysprof_live *l);
 
 #endif

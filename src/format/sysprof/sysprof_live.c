@@ -1,4 +1,4 @@
-#include "format/sysprof/sysprof_live.h"
+#include "format/sysprof/sysprof.h"
 
 #include "format/common/give.h"
 #include "profile/series.h"
