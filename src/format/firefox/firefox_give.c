@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "format/common/value.h"
 #include "format/firefox/firefox.h"
-#include "format/firefox/firefox_read.h"
+#include "format/firefox/firefox_tables.h"
 #include "profile/series.h"
 #include "profile/sink.h"
 #include "profile/state.h"

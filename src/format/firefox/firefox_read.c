@@ -1,5 +1,5 @@
 /* Reads Gecko and processed profiles of all versions. */
-#include "format/firefox/firefox_read.h"
+#include "format/firefox/firefox_tables.h"
 
 #include "base/input.h"
 #include "base/json/json_read.h"

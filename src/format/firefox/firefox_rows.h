@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "format/firefox/firefox_rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>
