@@ -1,5 +1,5 @@
 /* Decides which program of a pid wrote its perf map. */
-#include "format/perf_data/perf_data_code.h"
+#include "format/perf_data/perf_data_frames.h"
 
 #include "format/common/format.h"
 #include "format/perf_data/perf_data_info.h"
