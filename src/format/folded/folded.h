@@ -22,7 +22,12 @@
 #ifndef CRESSET_FORMAT_FOLDED_FOLDED_H
 #define CRESSET_FORMAT_FOLDED_FOLDED_H
 
+#include "base/decimal.h"
 #include "format/common/format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct input;
@@ -43,5 +48,30 @@ int folded_write(struct profile *p, const struct format_write_opts *opts, struct
 /* Writes an existing tree and sorts its siblings by name. */
 int folded_write_tree(struct tree *t, const struct format_write_opts *opts, struct out *out,
 		      struct err *err);
+
+/* --- folded_value.c: the values at the end of a line, for the other files of the format --- */
+
+/* whole + part * 10^-18, 0 <= part < 10^18 */
+struct folded_value {
+	int64_t whole;
+	int64_t part;
+};
+
+/* Splits "stack value": an integer or a decimal, with a sign, an exponent, or commas between
+ * groups of three digits. Returns false if the line does not have that form. */
+bool folded_split(const char *line, size_t len, size_t *stack_len, struct folded_value *value);
+
+/* Splits "stack older newer". */
+bool folded_split_diff(const char *line, size_t len, size_t *stack_len, struct folded_value *older,
+		       struct folded_value *newer);
+
+/* The unit of counts with fractions. */
+struct folded_scale {
+	int64_t factor;
+	const char *unit;
+};
+/* Counts are rounded; but if the smallest one would vanish, all are in millionths, or in smaller
+ * fractions as long as the sum of all fits. */
+const struct folded_scale *folded_scale_of(struct decimal smallest, struct decimal all);
 
 #endif

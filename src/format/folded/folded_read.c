@@ -8,7 +8,6 @@
 #include "base/vec.h"
 #include "format/common/guess.h"
 #include "format/folded/folded.h"
-#include "format/folded/folded_value.h"
 #include "profile/change/signed.h"
 #include "profile/series.h"
 #include "profile/sink.h"

@@ -1,4 +1,4 @@
-#include "format/folded/folded_value.h"
+#include "format/folded/folded.h"
 
 #include "base/decimal.h"
 

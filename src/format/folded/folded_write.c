@@ -8,7 +8,6 @@
 #include "base/vec.h"
 #include "format/common/value.h"
 #include "format/folded/folded.h"
-#include "format/folded/folded_value.h"
 #include "profile/sum.h"
 #include "profile/tree/tree.h"
 
