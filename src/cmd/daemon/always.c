@@ -2,7 +2,7 @@
  * directory. */
 #include "cmd/daemon/always.h"
 
-#include "attach/cuda_attach.h"
+#include "attach/attach_library.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"

@@ -1,7 +1,7 @@
 /* cresset doctor: shows what works on this host, and how to fix what does not. */
 #include "cmd/doctor/doctor.h"
+#include "attach/attach_library.h"
 #include "attach/attach_refuse.h"
-#include "attach/cuda_attach.h"
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/json/json.h"

@@ -2,7 +2,7 @@
  * libraries. */
 #include "cmd/doctor/doctor.h"
 
-#include "attach/cuda_attach.h"
+#include "attach/attach_library.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/http_get.h"

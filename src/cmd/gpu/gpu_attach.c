@@ -1,5 +1,5 @@
 /* cresset gpu attach PID: late attach (attach/attach.h) from the command line. */
-#include "attach/cuda_attach.h"
+#include "attach/attach_library.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"

@@ -1,7 +1,7 @@
 /* Checks the options of --gpu, finds the library, and sets the events to record. */
 #include "cmd/gpu/gpu_setup.h"
 
-#include "attach/cuda_attach.h"
+#include "attach/attach_library.h"
 #include "base/err.h"
 #include "cmd/cli/installed.h"
 #include "collect/gpu/gpu_files.h"

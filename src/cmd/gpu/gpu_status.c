@@ -1,6 +1,6 @@
 /* cresset gpu status [PID]: the state of the library in the programs that have it; cresset gpu
  * detach PID. */
-#include "attach/cuda_attach.h"
+#include "attach/attach_library.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"

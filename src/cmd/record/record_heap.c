@@ -1,6 +1,6 @@
 /* Allocations of a command: it loads the library at its start, and samples from its first
  * allocation on. Running processes get it by an attach; it stays in them, parked. */
-#include "attach/mem_attach.h"
+#include "attach/attach_library.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* The summary of a recording: samples, losses, truncation, unwinding, GPU data and cost. */
-#include "attach/cuda_attach.h"
+#include "attach/attach_library.h"
 #include "base/buf.h"
 #include "base/escape.h"
 #include "base/fs.h"

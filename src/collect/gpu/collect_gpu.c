@@ -1,8 +1,8 @@
 /* Opens, reads and closes the GPU parts of the collector: probes, memory, time and stalls. */
 #include "collect/gpu/collect_gpu.h"
 
+#include "attach/attach_library.h"
 #include "attach/attach_refuse.h"
-#include "attach/cuda_attach.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
