@@ -3,7 +3,6 @@
 
 #include "attach/attach_call.h"
 #include "attach/attach_code.h"
-#include "attach/attach_file.h"
 #include "attach/attach_frames.h"
 #include "attach/attach_guard.h"
 #include "attach/attach_load.h"
