@@ -1,23 +1,65 @@
-/* Forks a guard before the process is touched. If the attacher dies, the guard restores the
- * stopped thread. */
+/* Locks files of the process with flock. Forks a guard before the process is touched. If the
+ * attacher dies, the guard restores the stopped thread. */
 #include "attach/attach_guard.h"
 
 #include "attach/attach_stop.h"
 #include "base/err.h"
 
-#ifdef __x86_64__
-
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* --- the lock --------------------------------------------------------------------------------- */
+
+/* Returns the descriptor, or -errno; -EWOULDBLOCK: another process has the lock. */
+static int lock_file(uint32_t pid, const char *name)
+{
+	char path[48];
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	int rc = -errno;
+	close(fd);
+	return rc;
+}
+
+void attach_unlock(struct attach_lock *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	if (l->early >= 0)
+		close(l->early);
+}
+
+int attach_lock(uint32_t pid, struct attach_lock *l)
+{
+	*l = (struct attach_lock){ lock_file(pid, "personality"), -EWOULDBLOCK };
+	if (l->early != -EWOULDBLOCK)
+		l->fd = lock_file(pid, "maps");
+	if (l->fd == -EWOULDBLOCK)
+		attach_unlock(l);
+	return l->fd == -EWOULDBLOCK ? -EWOULDBLOCK : 0;
+}
+
+/* --- the guard -------------------------------------------------------------------------------- */
+
+#ifdef __x86_64__
 
 enum { PAGE = 4096, NAP_NS = 1000000, TRIES = 8, TRIES_HELD = 15 }; /* 0.3 s, 33 s */
 _Static_assert(sizeof(struct attach_kept) <= PAGE, "one page");

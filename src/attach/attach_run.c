@@ -6,7 +6,6 @@
 #include "attach/attach_frames.h"
 #include "attach/attach_guard.h"
 #include "attach/attach_load.h"
-#include "attach/attach_lock.h"
 #include "attach/attach_quiet.h"
 #include "attach/attach_refuse.h"
 #include "attach/attach_status.h"
