@@ -2,7 +2,7 @@
 /* Any bytes as a file of names. The checksum is put right, so that the fuzzer gets past it. */
 #include "base/buf.h"
 #include "base/hash.h"
-#include "symbol/names_file.h"
+#include "symbol/disk_cache.h"
 #include "symbol/symbol.h"
 
 #include <stdlib.h>

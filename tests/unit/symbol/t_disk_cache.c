@@ -6,7 +6,6 @@
 #include "collect/process/elf_names.h"
 #include "debug_server.h"
 #include "symbol/disk_cache.h"
-#include "symbol/names_file.h"
 
 #include <errno.h>
 #include <sys/stat.h>
