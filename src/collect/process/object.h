@@ -26,9 +26,9 @@
 #define CRESSET_COLLECT_PROCESS_OBJECT_H
 
 #include "base/cpu_budget.h"
+#include "base/file_identity.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "collect/process/file_stamp.h"
 #include "collect/process/user_shares.h"
 #include "profile/frame.h"
 
