@@ -5,7 +5,14 @@
 #include "base/err.h"
 #include "cmd/cli/cmd.h"
 #include "collect/collect.h"
+#include "collect/kernel/check.h"
 #include "collect/kernel/missing.h"
+
+#include <stddef.h>
+
+struct buf;
+struct json;
+struct term;
 
 /* --- probe_recording.c: tests whether this user can record on this machine now, by a trial
  * recording that is thrown away. */
@@ -28,6 +35,22 @@ bool probe_recording_is_whole(const struct probe_recording *t);
 
 /* The exit status for an error of the collector. */
 enum cmd_status collect_status(int rc);
+
+/* --- results of checks as text and as JSON --- */
+
+/* "ok", "limited", "missing"; and as a mark before a line, two columns wide. */
+const char *check_word(enum check_state state);
+void term_check(struct buf *b, const struct term *term, enum check_state state);
+
+/* Appends one line: mark, name, detail. */
+void check_row(struct buf *b, const struct term *term, enum check_state state, const char *name,
+	       const char *detail);
+/* Appends a hint, line by line, except a line that names this command. */
+void hint_text(struct buf *b, const char *indent, const char *hint);
+/* Appends checks with their remedies. */
+void checks_text(struct buf *b, const struct term *term, const struct check *checks, size_t n);
+/* Appends checks [{name, state, detail, remedy}] to the current object. */
+void checks_json(struct json *j, const struct check *checks, size_t n);
 
 /* --- other checks: doctor_pid.c, doctor_data.c, doctor_self.c --- */
 

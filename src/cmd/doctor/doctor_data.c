@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/term.h"
-#include "cmd/doctor/show_checks.h"
 #include "store/check.h"
 
 #include <time.h>

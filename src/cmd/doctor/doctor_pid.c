@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/term.h"
-#include "cmd/doctor/show_checks.h"
 #include "cmd/files/names_env.h"
 #include "collect/inspect/inspect.h"
 #include "collect/process/elf_names.h"

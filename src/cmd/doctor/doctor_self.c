@@ -9,7 +9,6 @@
 #include "base/json/json.h"
 #include "cmd/cli/installed.h"
 #include "cmd/doctor/checksums.h"
-#include "cmd/doctor/show_checks.h"
 #include "gpu/ring/version_note.h"
 #include "server/mhd_late.h"
 #include "symbol/symbol.h"
