@@ -32,7 +32,7 @@
 #ifndef CRESSET_COLLECT_GPU_GPU_TIME_H
 #define CRESSET_COLLECT_GPU_GPU_TIME_H
 
-#include "collect/gpu/gpu_time_opts.h"
+#include "collect/gpu/gpu_opts.h"
 #include "collect/resolve/gpu_origins.h"
 
 #include <stdbool.h>

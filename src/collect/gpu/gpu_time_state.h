@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "collect/gpu/gpu_time_opts.h"
+#include "collect/gpu/gpu_opts.h"
 #include "collect/kernel/gpu_stats.h"
 #include "gpu/ring/join.h"
 #include "gpu/ring/ring_read.h"
