@@ -21,8 +21,19 @@ is "the index of decisions has all of them" "$(grep -oE '\([0-9]+-[a-z-]+\.md\)'
 	"$(cd docs/decisions && printf '%s\n' [0-9]*.md)"
 is "decisions are one page each" "$(awk 'FNR > 60 { print FILENAME; nextfile }' docs/decisions/*.md)" ""
 
-holds "limits.md has limits" test "$(grep -c '^`src/' docs/internals/limits.md)" -gt 10
-is "limits.md is what tools/limits writes" "$(tools/limits --check 2>&1)" ""
+holds "limits.tsv has limits" test "$(wc -l <docs/internals/limits.tsv)" -gt 100
+is "limits.tsv is what tools/limits writes" "$(tools/limits --check 2>&1)" ""
+
+# Name, unit and kind of each metric, as the rows of the source have them.
+metrics() {
+	cat src/collect/host/*.c src/gpu/device/metric.c | tr '\n\t' '  ' |
+		grep -oE '(\{|GAUGE\(|SLOW\(|COUNTER\() *"(system|process|hw|cresset)_[a-z0-9_]+", *"[^"]*"(, *OTLP_[A-Z]+)?' |
+		sed -E 's/^(.*[({]) *"([^"]*)", *"([^"]*)"(, *OTLP_([A-Z]+))?$/\2 \3 \5\1/; s/[({]$//; s/SLOW$/GAUGE/' |
+		sed -E 's/(GAUGE|COUNTER)$/\L\1/' | sort -u
+}
+holds "the source has metrics" test "$(metrics | wc -l)" -gt 50
+is "metrics.tsv has the metrics of the source, with unit and kind" \
+	"$(diff <(metrics) <(awk -F '\t' 'NR > 1 { print $1, $3, $4 }' docs/metrics.tsv | sort -u))" ""
 
 broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2) \
 	<(awk '/^\| `/ { print $2 }' docs/internals/losses.md | tr -d '`'))
