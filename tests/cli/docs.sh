@@ -39,6 +39,18 @@ broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2)
 	<(awk '/^\| `/ { print $2 }' docs/internals/losses.md | tr -d '`'))
 is "the losses equal those of the source" "$broken" ""
 
+# Each table beside a document is linked from one, and has as many columns in each row as in its first.
+for table in docs/*.tsv docs/internals/*.tsv; do
+	is "$table is a table" "$(awk -F '\t' 'NR == 1 { n = NF } NF != n { print FNR }' "$table")" ""
+	holds "… with a link to it" grep -qrF "(${table##*/})" --include='*.md' "$(dirname "$table")"
+done
+broken=$(cut -f 5 docs/delays.tsv | tail -n +2 | grep -oE '[a-z_]+\.(c|sh)' | sort -u | while read -r name; do
+	[ -n "$(find tests -name "$name" -print -quit)" ] || echo "$name"
+done)
+is "tests named in delays.tsv exist" "$broken" ""
+broken=$(grep -oE 'src/[A-Za-z0-9_./]*[a-z]' docs/delays.tsv | while read -r path; do [ -e "$path" ] || echo "$path"; done)
+is "paths named in delays.tsv" "$broken" ""
+
 # The first comment of a file, in words.
 broken=$(for bench in bench/*.sh bench/*.c; do
 	words=$(awk 'FNR == 1 && /^#!/ { next } !/^(#( |$)|\/\*| \*)/ { exit } !/shellcheck/' "$bench" | wc -w)
