@@ -368,7 +368,7 @@ tags: FORCE ## where names are defined, for editors (needs universal-ctags)
 	    { echo "make tags: there is no Universal Ctags here; on Debian: apt-get install universal-ctags" >&2; exit 1; }
 	ctags -f $@ $(C_FILES)
 
-limits: ## the tables of docs/internals/limits.md, from the comments at the constants in src
+limits: ## docs/internals/limits.tsv, from the comments at the constants in src
 	tools/limits
 
 # Both are made of the tables that the program itself parses with.

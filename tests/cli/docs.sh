@@ -21,12 +21,35 @@ is "the index of decisions has all of them" "$(grep -oE '\([0-9]+-[a-z-]+\.md\)'
 	"$(cd docs/decisions && printf '%s\n' [0-9]*.md)"
 is "decisions are one page each" "$(awk 'FNR > 60 { print FILENAME; nextfile }' docs/decisions/*.md)" ""
 
-holds "limits.md has limits" test "$(grep -c '^`src/' docs/internals/limits.md)" -gt 10
-is "limits.md is what tools/limits writes" "$(tools/limits --check 2>&1)" ""
+holds "limits.tsv has limits" test "$(wc -l <docs/internals/limits.tsv)" -gt 100
+is "limits.tsv is what tools/limits writes" "$(tools/limits --check 2>&1)" ""
+
+# Name, unit and kind of each metric, as the rows of the source have them.
+metrics() {
+	cat src/collect/host/*.c src/gpu/device/metric.c | tr '\n\t' '  ' |
+		grep -oE '(\{|GAUGE\(|SLOW\(|COUNTER\() *"(system|process|hw|cresset)_[a-z0-9_]+", *"[^"]*"(, *OTLP_[A-Z]+)?' |
+		sed -E 's/^(.*[({]) *"([^"]*)", *"([^"]*)"(, *OTLP_([A-Z]+))?$/\2 \3 \5\1/; s/[({]$//; s/SLOW$/GAUGE/' |
+		sed -E 's/(GAUGE|COUNTER)$/\L\1/' | sort -u
+}
+holds "the source has metrics" test "$(metrics | wc -l)" -gt 50
+is "metrics.tsv has the metrics of the source, with unit and kind" \
+	"$(diff <(metrics) <(awk -F '\t' 'NR > 1 { print $1, $3, $4 }' docs/metrics.tsv | sort -u))" ""
 
 broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2) \
 	<(awk '/^\| `/ { print $2 }' docs/internals/losses.md | tr -d '`'))
 is "the losses equal those of the source" "$broken" ""
+
+# Each table beside a document is linked from one, and has as many columns in each row as in its first.
+for table in docs/*.tsv docs/internals/*.tsv; do
+	is "$table is a table" "$(awk -F '\t' 'NR == 1 { n = NF } NF != n { print FNR }' "$table")" ""
+	holds "… with a link to it" grep -qrF "(${table##*/})" --include='*.md' "$(dirname "$table")"
+done
+broken=$(cut -f 5 docs/delays.tsv | tail -n +2 | grep -oE '[a-z_]+\.(c|sh)' | sort -u | while read -r name; do
+	[ -n "$(find tests -name "$name" -print -quit)" ] || echo "$name"
+done)
+is "tests named in delays.tsv exist" "$broken" ""
+broken=$(grep -oE 'src/[A-Za-z0-9_./]*[a-z]' docs/delays.tsv | while read -r path; do [ -e "$path" ] || echo "$path"; done)
+is "paths named in delays.tsv" "$broken" ""
 
 # The first comment of a file, in words.
 broken=$(for bench in bench/*.sh bench/*.c; do
