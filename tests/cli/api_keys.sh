@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tier: test
-# docs/api.tsv lists the keys of every response of cresset serve: what the server sends has no other keys, and each listed key is sent at
-# least once, except those that need hosts, GPUs or estimates.
+# docs/api.tsv lists the keys of every response of cresset serve: the server sends no other keys, and it sends each listed key at least once,
+# unless the key needs a host, a GPU or an estimate.
 . tests/cli/lib.sh
 . tests/cli/lib_serve.sh
 for program in curl jq; do
@@ -25,11 +25,11 @@ keys() {
 known() { # ROUTE PATH [NAME=VALUE…]
 	local route=$1
 	shift
-	get "$@" >"$tmp/answer"
+	get "$@" >"$tmp/response"
 	check "$route"
 }
-check() { # ROUTE [STATUS]: the keys of $tmp/answer
-	keys <"$tmp/answer" >"$tmp/keys"
+check() { # ROUTE [STATUS]: the keys of $tmp/response
+	keys <"$tmp/response" >"$tmp/keys"
 	sed "s|^|$1 |" "$tmp/keys" >>"$tmp/sent"
 	is "keys of $1" "$(cat "$tmp/code") $(comm -23 "$tmp/keys" <(listed "$1"))" "${2-200} "
 }
@@ -45,15 +45,15 @@ known /api/v1/callers api/v1/callers q=wall f=main
 known /api/v1/diff api/v1/diff a=wall ato=start+2s bfrom=start+1s
 known /api/v1/heatmap api/v1/heatmap q=wall
 known /api/v1/lanes api/v1/lanes q=wall lanes=1
-curl -sSN -m 20 "${url}api/v1/live?q=wall" 2>/dev/null | sed -n '/^data: / { s///p; q }' >"$tmp/answer"
+curl -sSN -m 20 "${url}api/v1/live?q=wall" 2>/dev/null | sed -n '/^data: / { s///p; q }' >"$tmp/response"
 check /api/v1/live
-get api/v1/top >"$tmp/answer"
+get api/v1/top >"$tmp/response"
 check "all errors" 400
 stop
 
-# A difference, whose values below zero are the older side; and two files.
+# A difference (its values below zero are the older side), and two files.
 report() {
-	"$cresset" -q report --json "$@" >"$tmp/answer"
+	"$cresset" -q report --json "$@" >"$tmp/response"
 	echo 200 >"$tmp/code"
 	check "cresset report --json"
 }
@@ -74,13 +74,13 @@ known /api/v1/metrics api/v1/metrics q=hw_gpu_utilization from=start to=end by=h
 stop
 
 serve --data "$tmp/store"
-post api/v1/profiles --data-binary @tests/golden/folded/simple.txt >/dev/null && cp "$tmp/body" "$tmp/answer"
+post api/v1/profiles --data-binary @tests/golden/folded/simple.txt >/dev/null && cp "$tmp/body" "$tmp/response"
 check "POST /api/v1/profiles"
-post api/v1/sql -d 'SELECT type FROM samples' >/dev/null && cp "$tmp/body" "$tmp/answer"
+post api/v1/sql -d 'SELECT type FROM samples' >/dev/null && cp "$tmp/body" "$tmp/response"
 check "POST /api/v1/sql"
 known /api/v1/status api/v1/status
 known /debug/ingest debug/ingest
-curl -sS -m 20 -X DELETE -G --data-urlencode 'match=samples' -w '%{http_code}' -o "$tmp/answer" "${url}api/v1/series" >"$tmp/code"
+curl -sS -m 20 -X DELETE -G --data-urlencode 'match=samples' -w '%{http_code}' -o "$tmp/response" "${url}api/v1/series" >"$tmp/code"
 check "DELETE /api/v1/series"
 stop
 
