@@ -39,7 +39,7 @@ broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2)
 	<(awk '/^\| `/ { print $2 }' docs/internals/losses.md | tr -d '`'))
 is "the losses equal those of the source" "$broken" ""
 
-# Each table beside a document is linked from one, and has as many columns in each row as in its first.
+# Each table next to a document is linked from one, and has as many columns in each row as in its first.
 for table in docs/*.tsv docs/internals/*.tsv; do
 	is "$table is a table" "$(awk -F '\t' 'NR == 1 { n = NF } NF != n { print FNR }' "$table")" ""
 	holds "… with a link to it" grep -qrF "(${table##*/})" --include='*.md' "$(dirname "$table")"
