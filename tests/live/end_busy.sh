@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
+# run: alone
 # cresset up with the lowest priority, on a machine on which others want all CPUs: SIGINT ends it within 2 s, with the last samples in the store.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
