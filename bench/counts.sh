@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Are all samples there? Two programs with a known CPU time, watched by cresset and by perf record at the same time.
+# Are all samples there? Two programs with a known CPU time, watched by cresset and by perf record at the same time. A virtual machine's timer interrupts
+# may be late on a busy host, for both sides alike.
 . bench/lib.sh
 worst=0 worst_perf=0 lost=0
 for freq in 19 49 99 199 499 999; do

@@ -4,7 +4,8 @@
 #
 # perf's process only empties its rings now and then: it takes its samples inside interrupts, which are charged to whatever they
 # interrupt. So the own time of the two is no like for like: where bpftrace is there, the time inside the sampling timer's handler
-# is measured for both and added; bench/workload.sh measures what both take from the work.
+# is measured for both and added; bench/workload.sh measures what both take from the work. The row without a stack has the timer
+# itself, which no sampler can avoid.
 . bench/lib.sh
 seconds=${BENCH_SECONDS:-20}
 stats=$(cat /proc/sys/kernel/bpf_stats_enabled)

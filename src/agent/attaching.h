@@ -46,7 +46,7 @@ const struct host_gpu_attach *attaching_counts(const struct attaching *a);
  *                       first
  *
  * Each attach runs in a child of its own: it reads another program's data, and a crash ends only
- * the child. A child that takes too long is killed, which does the program no harm
+ * the child. A child that takes longer than 60 s is killed, which does the program no harm
  * (attach/attach.h). */
 
 struct attacher_opts {

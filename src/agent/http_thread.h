@@ -5,7 +5,8 @@
  *     then http_thread_done
  *
  * `lock` also protects the data that the owner shares with its thread. The owner broadcasts `news`
- * when the thread should look at them. */
+ * when the thread should look at them. One request is in flight at a time, and no other thread
+ * waits for it, except in http_thread_wait_end. */
 #ifndef CRESSET_AGENT_HTTP_THREAD_H
 #define CRESSET_AGENT_HTTP_THREAD_H
 

@@ -13,7 +13,8 @@
 
 /* Names of frames, kept from one dictionary to the next. Naming (name_queue.h) looks up an address
  * only once, but every message must contain the names of all its frames. So frames that were named
- * in an earlier dictionary get their names from here. */
+ * in an earlier dictionary get their names from here. If they exceed 4 MiB when a dictionary ends,
+ * they are dropped, and looked up again. */
 struct name_memory {           /* zeroed = empty */
 	struct profile *known; /* NULL: empty */
 	struct map frames;     /* hash of mapping and offset → frame in known */

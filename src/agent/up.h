@@ -9,7 +9,8 @@
  *     ingest_loop.c      the main loop of these two
  *
  * The two share only the socket (agent/wire.h). Data survive the death of either: a batch is
- * acknowledged once it is synced, and is sent again until then. */
+ * acknowledged once it is synced, and is sent again until then. Both end when the supervisor dies:
+ * acknowledged samples stay, those of the current interval are lost. */
 #ifndef CRESSET_AGENT_UP_H
 #define CRESSET_AGENT_UP_H
 

@@ -25,8 +25,10 @@ void attach_unlock(struct attach_lock *l);
 
 /* A process that restores a stopped thread when the attaching process is killed.
  *
- * It is forked before anything is touched, and waits until its parent is dead. Both share one page:
- * the thread's original state (struct attach_kept). It uses no other memory of the parent. It is in
+ * It is forked before anything is touched, and waits until its parent is dead. Then it restores the
+ * thread if that is in the loop of its C library or in our page, by rip and rsp (attach_rescue); a
+ * descriptor and a mapping of a call that had started stay. Both share one page: the thread's
+ * original state (struct attach_kept). It uses no other memory of the parent. It is in
  * the parent's control group and has its oom_score_adj: if both are killed at one time, the thread
  * stays where it is, see attach/attach.h. */
 struct attach_guard {

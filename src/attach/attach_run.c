@@ -368,7 +368,8 @@ static bool is_wanted(void *ctx, const struct attach_stop *s)
 	       is_still_safe(j, s, attach_stack_end(j->pid, j->opts->view, s->regs.rsp));
 }
 
-/* Watches a thread until it enters a call. Returns as judge_stop. */
+/* Watches a thread until it enters a call of the list, never a futex or a call that changes
+ * mappings. Returns as judge_stop. */
 static int stop_entering(struct job *j, uint32_t tid, uint64_t until_ns, struct attach_stop *s)
 {
 	int rc = attach_stop_at_entry(s, &j->safety, j->pid, tid, until_ns, is_wanted, j);

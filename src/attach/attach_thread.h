@@ -7,11 +7,11 @@
  *                 mapping may be a return address into malloc or the loader, or into code that
  *                 signal handlers return to. Words may be stale, so a thread with such a word is
  *                 stopped, and its frames decide (attach/attach_frames.h). If the frames do not
- *                 end, the words stand.
- *     running     outside the C library, by its frames alone
+ *                 end, the words stand. A thread without such a word is taken first.
+ *     running     outside the C library, the loader and restartable sequences, by its frames alone
  *
  * If the program contains an allocator, its inner functions have no known names, and frames are
- * examined first. */
+ * examined first: one of its functions, or a frame that calls one, makes the thread unsafe. */
 #ifndef CRESSET_ATTACH_ATTACH_THREAD_H
 #define CRESSET_ATTACH_ATTACH_THREAD_H
 

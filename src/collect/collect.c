@@ -30,7 +30,7 @@ enum {
 	 * mapping, opens its file and then waits for more: for a fraction of the sampling period,
 	 * so that few samples are of unknown code. */
 	SIDE_PAUSES_PER_PERIOD = 16,
-	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones are not worth a timer */
+	SIDE_PAUSE_MIN_NS = 200000, /* shorter ones, above 312 Hz, are not worth a timer */
 	ANNOUNCE_NS = 20000000,     /* of processes, before sampling starts */
 };
 

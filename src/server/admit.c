@@ -1,4 +1,5 @@
-/* Checks of a request before its handler: host, origin, token, parameters. */
+/* Checks of a request before its handler, in this order: framing, rate, site (host and origin),
+ * route, token, parameters, and the length of its body with the budget for it. */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"

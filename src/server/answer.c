@@ -54,6 +54,8 @@ void answer_tree_bin(struct request *r, struct tree *t, const struct tree_bin_op
 	reply_body(r, TREE_BIN_TYPE, &b);
 }
 
+/* For a graph in an iframe of the page: the policy gives it a separate origin, so its script
+ * reaches neither the API nor the page. */
 const char *answer_html_policy(struct request *r)
 {
 	struct buf b = { 0 };

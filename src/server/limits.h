@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* --- bytes that may be held at once, by all clients together --- */
+/* --- bytes that may be held at once, by all clients together ---
+ *
+ * A body reserves its bytes before it is read, and again before it is decompressed. */
 
 struct budget {
 	uint64_t limit_bytes;

@@ -1,5 +1,6 @@
 /* server/symbols.h: symbol tables sent by agents (symbol/symbol_table.h). They name the frames of
- * batches before these are stored, and frames already stored, once, when a table arrives.
+ * batches before these are stored, and frames already stored, when a table arrives: in two passes
+ * through the dictionaries of all days, SYMBOLS_SETTLE_NS apart.
  *
  *     DIR/symbols/BUILDID        a table, as received; the file's time is its last use
  *     DIR/symbols/BUILDID.new    the same, before all stored frames are named by it

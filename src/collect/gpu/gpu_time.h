@@ -5,7 +5,8 @@
  *     gpu_time_expect   a process has mapped the library: looks for its ring, and opens a window
  *                       for the whole recording, or with a budget windows from time to time
  *                       (gpu/ring/window.h)
- *     gpu_time_exec     a process runs another program from here on: leaves its ring
+ *     gpu_time_exec     a process runs another program from here on: reads its ring to the end and
+ *                       leaves it; records that CUPTI had not handed over are lost
  *     gpu_time_run      call it now and then: looks for rings, beats, reads
  *     gpu_time_launch   takes a launch from the resolver
  *     gpu_time_cut      ends an interval: shares out sums

@@ -1,6 +1,7 @@
 /* collect/worker/far_device.h: whether access to a file may block: because it is on a file system
  * of another machine or another program (NFS, FUSE …), which may not respond. This is derived
- * from the kernel's lists, without touching the file system. */
+ * from the kernel's lists, without touching the file system. Not detected: an overlay that root
+ * mounted over such a file system, and FUSE on a block device. Test: tests/live/hung_files.sh. */
 #ifndef CRESSET_COLLECT_WORKER_FAR_DEVICE_H
 #define CRESSET_COLLECT_WORKER_FAR_DEVICE_H
 

@@ -4,7 +4,8 @@
  * The kernel takes the process's mmap_lock for each of them, not killably for memory, and the
  * process decides how long that lock is held: one that reads its own /proc/self/mem from a file
  * system that does not respond holds it for ever. So another process makes these calls
- * (collect/worker/helper.h), and the caller waits for a response for a limited time:
+ * (collect/worker/helper.h); also for process contexts (64 KiB, maybe not in memory), while spans
+ * of traces are read by BPF programs. The caller waits for a response for a limited time:
  *
  *     PROC_READER_WAIT_NS at one time, twice that for a worker that has no CPU;
  *     1/PROC_READER_WAIT_SHARE of the time on average for workers that sleep, then 1 ms
@@ -42,6 +43,7 @@ struct mapped_file;
 struct process_context;
 struct proc_reader;
 
+/* 50 ms without a response prove nothing on a busy machine: a worker is abandoned after 0.5 s. */
 #define PROC_READER_WAIT_NS       50000000ull
 #define PROC_READER_SLEEPS_NS     500000000ull
 #define PROC_READER_LEFT_ALONE_NS 600000000000ull

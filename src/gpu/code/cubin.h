@@ -6,8 +6,9 @@
  *     .symtab                 "_Z5saxpyPfi" (STO_CUDA_ENTRY: a kernel), "$_Z5saxpyPfi$_Z5heavyf" (a
  *                             device function in its text)
  *     .debug_line             DWARF 2; .rela.debug_line assigns sequences to texts
- *       DW_LNE 0x90 context name   the row's call site, if inlined (number of another row), and the
- *                                  function's name in .debug_str
+ *       DW_LNE 0x90 context name   the row's call site, if inlined (number of another row; numbers
+ *                                  restart with each sequence), and the function's name in
+ *                                  .debug_str
  *     e_flags                 the SM: bits 0-7 up to ABI 7, bits 8-15 from ABI 8 (CUDA 13) on
  *
  * So each text section gets a range in an address space of our own; the line programs are relocated

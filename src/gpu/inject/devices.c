@@ -68,6 +68,8 @@ static uint32_t read_bus(struct ring_device *out, int device)
 	return RING_DEVICE_BUS;
 }
 
+/* Sees the primary context only: one of cuCtxCreate counts once something ran in it
+ * (devices_ran). */
 static bool has_context(int device)
 {
 	unsigned flags;

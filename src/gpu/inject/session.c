@@ -165,6 +165,7 @@ static bool can_switch_off(void)
 	return library.version >= CUPTI_SWITCHES_OFF;
 }
 
+/* One tool at a time: the several subscribers that CUPTI 13.3 allows are not used. */
 static int subscribe(void)
 {
 	struct ring_control *c = ring_control();

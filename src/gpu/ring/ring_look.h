@@ -32,7 +32,8 @@ int ring_look_fd(int fd, uint32_t owner, bool stub, uint64_t now_ns, struct ring
 
 /* Both wait for at most RING_ANSWER_NS. They return -ETIMEDOUT if the library does not respond,
  * -ENOMEM if it lacks memory or a descriptor, -EALREADY if there is nothing to do, -EBUSY if
- * another agent reads the ring; else as ring_open. */
+ * another agent reads the ring, which has to end first, as the control words do not distinguish two
+ * agents; else as ring_open. */
 int ring_detach(pid_t pid, struct err *err);
 int ring_reattach(pid_t pid, struct err *err);
 

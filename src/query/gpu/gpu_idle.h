@@ -97,7 +97,8 @@ struct gpu_idle {
 	struct profile *p;                   /* has all strings, types and samples */
 	struct profile *own;                 /* NULL: p is the caller's */
 	struct tree_opts tree;               /* filters of the trees */
-	/* Exact times are retained only from here on. 0: all are exact, or from readings. */
+	/* Exact times are retained only from here on: a store has them for its hot hours only. 0:
+	 * all are exact, or from readings. */
 	int64_t exact_from_ns;
 };
 

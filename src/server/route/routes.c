@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+/* AT_ONCE: responds immediately, on a thread of the library, so /healthz does while all workers are
+ * busy. */
 /* limit JSON_BODY: a JSON body, uncompressed */
 enum { AT_ONCE = TAKES_NO_WORKER, PAGE = TAKES_NO_WORKER | TAKES_PAGE, JSON_BODY = 4 << 20 };
 enum {

@@ -197,7 +197,9 @@ struct store_merged {
 	size_t n;
 	bool rounded; /* detail was deleted: blocks at the range's ends count as a whole */
 };
-/* wanted: by series. -ENOMEM: the dictionaries of all these days exceed the memory limit. */
+/* wanted: by series. -ENOMEM: the dictionaries of all these days exceed half of the memory limit:
+ * possible for whatever needs all days at one time, as exports, SQL, and trees without their small
+ * nodes; other trees use store_merge_each. */
 int store_merge(struct store_view *v, const bool *wanted, int64_t from_ns, int64_t to_ns,
 		struct store_merged *out, struct err *err);
 /* The same, one partition at a time. sums, including its dictionary, is valid only during the

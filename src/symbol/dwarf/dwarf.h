@@ -6,11 +6,14 @@
  *                    in it is first looked up
  *        DIE ─────── names, read when first needed
  *
- * So only units that are hit cost time. They are retained up to DWARF_MAX_INDEX bytes, then the
+ * A unit that .debug_aranges lists is not read for its addresses. So only units that are hit cost
+ * time. They are retained up to DWARF_MAX_INDEX bytes, then the
  * oldest are dropped: look up in order of address. Split DWARF (.dwo, .dwp) and the shared file of
  * dwz are requested when they are needed.
  *
- * Why not libdw: docs/internals/names.md. */
+ * New forms are added by hand. Big-endian files have no debug information here, only symbols.
+ *
+ * Why not libdw: docs/decisions/001-own-dwarf-reader.md. */
 #ifndef CRESSET_SYMBOL_DWARF_DWARF_H
 #define CRESSET_SYMBOL_DWARF_DWARF_H
 

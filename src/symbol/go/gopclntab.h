@@ -1,5 +1,6 @@
 /* symbol/go/gopclntab.h: the table of functions and lines that every Go program contains for its
- * own tracebacks, stripped or not.
+ * own tracebacks, stripped or not. It is found by its section (.gopclntab, also inside
+ * .data.rel.ro), or else by its header.
  *
  *     header      magic, pointer size, number of functions, and since Go 1.16 the positions of the
  *                 parts
