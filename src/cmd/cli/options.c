@@ -441,11 +441,22 @@ static int parse_word(struct parser *p, const char *arg)
 	return add_argument(p, arg);
 }
 
+/* Whether the option was given, by this name or by another one for the same value. */
+static bool was_given(const struct parser *p, const struct cmd_opt *own, size_t of)
+{
+	for (size_t i = 0; own[i].name; i++)
+		if (p->seen[i] && own[i].offset == own[of].offset)
+			return true;
+	return false;
+}
+
 static int apply_defaults(struct parser *p)
 {
 	const struct cmd_opt *own = command_options(p);
 	for (size_t i = 0; own && own[i].name; i++) {
-		int rc = own[i].def && !p->seen[i] ? opt_store(p, &own[i], p->opts, own[i].def) : 0;
+		int rc = own[i].def && !was_given(p, own, i)
+				 ? opt_store(p, &own[i], p->opts, own[i].def)
+				 : 0;
 		if (rc < 0)
 			return rc;
 	}
