@@ -14,8 +14,9 @@ const volatile __u32 want_faults = 1, want_resident = 0;
 
 enum { FAULT_ERROR_WRITE = 2 }; /* X86_PF_WRITE of arch/x86/include/asm/trap_pf.h */
 
-static __always_inline void send_fault(struct scratch *s, struct task_struct *task,
-				       const struct fault_info *fault, __u64 now_ns)
+/* Sends the fault's event, which is put together in memory of the map: the stacks of all functions
+ * below this one share 512 bytes. */
+static __always_inline void send_fault(struct scratch *s, struct task_struct *task, __u64 now_ns)
 {
 	struct event_fault *ev = (struct event_fault *)&s->out_wait;
 	__u32 n;
@@ -23,7 +24,6 @@ static __always_inline void send_fault(struct scratch *s, struct task_struct *ta
 	begin_sample(&ev->sample, task, EVENT_FAULT, now_ns);
 	ev->sample.trace = s->trace;
 	ev->sample.gpu_call = s->gpu_call;
-	ev->fault = *fault;
 	if (s->head.walk_end == WALK_NOT_LOADED && sample_raw(s, FROM_OTHERS, WALK_BY_PARTS))
 		return;
 	n = hash_stack(s, WALK_MAX_KERNEL);
@@ -35,18 +35,22 @@ static __always_inline void send_fault(struct scratch *s, struct task_struct *ta
 		count(COUNT_FAULTS_LOST);
 }
 
-/* Sets bits of enum fault_flag. By chance: a program may touch the same few pages again and again.
- * By a hash: only writes get memory. */
-static __always_inline void choose(struct fault_info *f, __u64 error, __u32 tgid)
+/* Returns bits of enum fault_flag. By chance: a program may touch the same few pages again and
+ * again. By a hash: only writes get memory. */
+static __always_inline __u32 choose(__u64 address, __u64 error, __u32 tgid, __u32 bits,
+				    __u32 page_bits)
 {
-	if (want_faults && !(bpf_get_prandom_u32() & ((1u << f->bits) - 1)))
-		f->flags |= FAULT_CHANCE;
+	__u32 flags = 0;
+
+	if (want_faults && !(bpf_get_prandom_u32() & ((1u << bits) - 1)))
+		flags |= FAULT_CHANCE;
 	if (!want_resident || !(error & FAULT_ERROR_WRITE))
-		return;
-	if (fault_has_page(f->address, tgid, f->page_bits))
-		f->flags |= FAULT_PAGE;
-	if (fault_has_region(f->address, tgid, f->page_bits))
-		f->flags |= FAULT_REGION;
+		return flags;
+	if (fault_has_page(address, tgid, page_bits))
+		flags |= FAULT_PAGE;
+	if (fault_has_region(address, tgid, page_bits))
+		flags |= FAULT_REGION;
+	return flags;
 }
 
 /* Not atomic: interrupts are off, and the sampler does not change it. */
@@ -62,17 +66,15 @@ static __always_inline void count_seen(void)
 static __always_inline int take_fault(__u64 address, __u64 error)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid(), now_ns;
-	struct fault_info fault = { .bits = fault_bits & 31,
-				    .address = address,
-				    .page_bits = resident_bits & 31,
-				    .parts = PART_FAULT };
+	__u32 bits = fault_bits & 31, page_bits = resident_bits & 31, flags;
 	struct task_struct *task;
+	struct event_fault *ev;
 	char comm[EVENT_COMM_LEN];
 	struct scratch *s;
 
 	count_seen();
-	choose(&fault, error, pid_tgid >> 32);
-	if (!fault.flags)
+	flags = choose(address, error, pid_tgid >> 32, bits, page_bits);
+	if (!flags)
 		return 0;
 	bpf_get_current_comm(comm, sizeof comm);
 	if (!wanted(pid_tgid >> 32, (__u32)pid_tgid, comm))
@@ -87,7 +89,14 @@ static __always_inline int take_fault(__u64 address, __u64 error)
 	no_call(s);
 	end_stack(task, s, now_ns);
 	s->head.syscall = 0; /* only waits have it */
-	send_fault(s, task, &fault, now_ns);
+	ev = (struct event_fault *)&s->out_wait;
+	__builtin_memset(&ev->fault, 0, sizeof ev->fault);
+	ev->fault.bits = bits;
+	ev->fault.flags = flags;
+	ev->fault.address = address;
+	ev->fault.page_bits = page_bits;
+	ev->fault.parts = PART_FAULT;
+	send_fault(s, task, now_ns);
 	count_run(now_ns);
 	add(COUNT_FAULTS_NS, bpf_ktime_get_ns() - now_ns);
 	return 0;
