@@ -10,7 +10,7 @@
  *
  * The two share only the socket (agent/wire.h). Data survive the death of either: a batch is
  * acknowledged once it is synced, and is sent again until then. Both end when the supervisor dies:
- * acknowledged samples stay, those of the current interval are lost. */
+ * acknowledged samples stay, samples of the current interval are lost. */
 #ifndef CRESSET_AGENT_UP_H
 #define CRESSET_AGENT_UP_H
 

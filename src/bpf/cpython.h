@@ -25,6 +25,8 @@
 #ifndef CRESSET_BPF_CPYTHON_H
 #define CRESSET_BPF_CPYTHON_H
 
+#include "bpf/runtime_frame.h"
+
 #include <linux/types.h>
 
 enum {
@@ -37,23 +39,23 @@ enum {
 
 /* --- a Python frame in a stack: two words ----------------------------------------------------- */
 
-/* The first has the address of the code object, the second its stamp and the instruction. Bit 63
- * (FRAME_ADDRESS) is clear. */
-#define CPYTHON_FRAME   (1ull << 62)
-#define CPYTHON_ADDRESS ((1ull << 48) - 1)
+/* As in bpf/runtime_frame.h, of runtime 0 and kind 0: the first has the address of the code object,
+ * the second its stamp and the instruction. */
+#define CPYTHON_FRAME   RUNTIME_FRAME
+#define CPYTHON_ADDRESS RUNTIME_ADDRESS
 static inline __u64 cpython_frame_code(__u64 code)
 {
-	return CPYTHON_FRAME | (code & CPYTHON_ADDRESS);
+	return runtime_frame_what(RUNTIME_CPYTHON, 0, code);
 }
 /* offset: in bytes, from the first instruction; -1 for a frame that has not started. */
 static inline __u64 cpython_frame_place(__u32 stamp, __u32 offset)
 {
-	return (__u64)stamp << 32 | offset;
+	return runtime_frame_place(stamp, offset);
 }
 
 /* A mark among the native frames of such a stack: the native frame before it, on the leaf's side,
  * is the call of the loop that runs these n Python frames. */
-#define CPYTHON_IS_MARK              (1ull << 61)
+#define CPYTHON_IS_MARK              RUNTIME_IS_MARK
 #define CPYTHON_MARK(first, n)       (CPYTHON_FRAME | CPYTHON_IS_MARK | (__u64)(first) << 16 | (n))
 #define CPYTHON_MARK_FIRST(w)        ((w) >> 16 & 0xffff)
 #define CPYTHON_MARK_N(w)            ((w)&0xffff)

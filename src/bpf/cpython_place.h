@@ -36,7 +36,7 @@ __weak int python_write_some_groups(__u32 index, __u32 first)
 	struct python_ref ref = { bpf_map_lookup_elem(&scratches, &index),
 				  bpf_map_lookup_elem(&python_walks, &index), 0 };
 
-	if (!use_python || !ref.s || !ref.p)
+	if (!use_runtimes || !ref.s || !ref.p)
 		return 1;
 	for (__u32 i = 0; i < PYTHON_GROUPS_AT_ONCE; i++) {
 		if (first + i >= LOAD(ref.p->n_groups))
@@ -86,7 +86,7 @@ static __always_inline void python_write_groups_with(__u32 index, const int by_l
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
 	struct python_ref ref = { s, p, 0 };
 
-	if (!use_python || !s || !p)
+	if (!use_runtimes || !s || !p)
 		return;
 	p->n_written = 0;
 	if (by_loop)
@@ -137,7 +137,7 @@ static __always_inline void python_collect_of(struct task_struct *task, struct s
 	struct cpython_process *process = bpf_map_lookup_elem(&cpython_processes, &tgid);
 	struct python_ref ref = { s, p, task };
 
-	if (!use_python || !p || !process)
+	if (!use_runtimes || !p || !process)
 		return;
 	s->user_hash = HASH_SEED;
 	s->head.n_python = 0;
@@ -209,7 +209,7 @@ __weak int python_place(__u32 index, __u64 pc, __u64 sp)
 	struct python_walk *p = bpf_map_lookup_elem(&python_walks, &index);
 	__u64 mark = 0;
 
-	if (!use_python || !s || !p)
+	if (!use_runtimes || !s || !p)
 		return 0;
 	for (__u32 i = 0; i < PYTHON_STATES && !mark; i++)
 		if (i < p->n_cursors)

@@ -485,7 +485,7 @@ __weak int python_some_turns(__u32 index)
 	struct python_ref ref = { bpf_map_lookup_elem(&scratches, &index),
 				  bpf_map_lookup_elem(&python_walks, &index), 0 };
 
-	if (!use_python || !ref.s || !ref.p)
+	if (!use_runtimes || !ref.s || !ref.p)
 		return 1;
 	for (int i = 0; i < PYTHON_TURNS_AT_ONCE; i++)
 		if (python_turn(0, &ref))
@@ -567,7 +567,7 @@ static __always_inline int python_collect_with(__u32 index, __u32 tgid, __u64 no
 
 	struct python_ref ref = { s, p, 0 };
 
-	if (!use_python || !s || !p || !process)
+	if (!use_runtimes || !s || !p || !process)
 		return 0;
 	p->process = *process;
 	python_start(p, (struct task_struct *)bpf_get_current_task(), now_ns);

@@ -156,6 +156,7 @@ enum {
 	/* for a sample with a copy of its stack: groups of Python frames instead of native
 	 * frames */
 	STACK_PYTHON_GROUPS = 8,
+	STACK_INLINE = 16, /* there are frames of two words among the native ones */
 };
 struct event_stack {
 	__u16 kind; /* EVENT_STACK */

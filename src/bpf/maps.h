@@ -16,9 +16,9 @@ const volatile __u32 max_user = WALK_MAX_USER;
 /* Limit for the walk of one stack: interrupts are off during it. Checked every 64 frames. */
 const volatile __u64 max_walk_ns = 2000000;
 const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
-/* The walk of Python frames. When it is off, each of its global functions returns immediately, so
- * the verifier checks none of them. */
-const volatile __u32 use_python = 1;
+/* The walk of frames of language runtimes. When it is off, each of its global functions returns
+ * immediately, so the verifier checks none of them. */
+const volatile __u32 use_runtimes = 1;
 /* The reader is woken when a ring holds this much. */
 const volatile __u64 wake_bytes = 1 << 18, sample_wake_bytes = 1 << 18;
 
@@ -67,6 +67,7 @@ struct scratch {
 	 * and the original words. 0: none. */
 	__u64 patched_at, patched_word, inner_at, inner_word;
 	__u64 back_at, back_word; /* the same for a return that was just reported */
+	__u64 step_pc, step_sp;   /* of the frame that a step leaves */
 	__u64 call_sp; /* of the caller of the call that waits for a GPU; 0: in no such call */
 	__u64 user_hash;
 	__u64 python; /* nonzero: Python frames still need their places */

@@ -25,12 +25,15 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* --- address spaces that begin and end -------------------------------------------------------- */
 
-static __always_inline void fork_python(__u32 parent, __u32 child)
+static __always_inline void fork_runtimes(__u32 parent, __u32 child)
 {
 	struct cpython_process *p = bpf_map_lookup_elem(&cpython_processes, &parent);
+	struct hotspot_process *h = bpf_map_lookup_elem(&hotspot_processes, &parent);
 
 	if (p)
 		bpf_map_update_elem(&cpython_processes, &child, p, BPF_ANY);
+	if (h)
+		bpf_map_update_elem(&hotspot_processes, &child, h, BPF_ANY);
 }
 
 /* Removes everything known about a program that has ended. */
@@ -39,6 +42,7 @@ static __always_inline void forget_space(__u32 tgid)
 	bpf_map_delete_elem(&processes, &tgid);
 	bpf_map_delete_elem(&recipes, &tgid);
 	bpf_map_delete_elem(&cpython_processes, &tgid);
+	bpf_map_delete_elem(&hotspot_processes, &tgid);
 }
 
 /* A child has its parent's mappings. */
@@ -54,8 +58,8 @@ static __always_inline void fork_space(struct task_struct *parent, struct task_s
 	if (!p)
 		return;
 	copy = *p;
-	if (copy.has_python)
-		fork_python(parent_tgid, child_tgid);
+	if (copy.runtimes)
+		fork_runtimes(parent_tgid, child_tgid);
 	bpf_map_update_elem(&processes, &child_tgid, &copy, BPF_ANY);
 }
 

@@ -26,7 +26,7 @@ enum {
  * callers, of the last byte of the call); or the address if there is no file. */
 enum { FRAME_OFFSET_BITS = 36 };
 #define FRAME_OFFSET_MASK ((1ull << FRAME_OFFSET_BITS) - 1)
-#define FRAME_MAX_OBJECT  (1u << 26) /* bit 62 is for bpf/cpython.h */
+#define FRAME_MAX_OBJECT  (1u << 26) /* bit 62 is for bpf/runtime_frame.h */
 #define FRAME_ADDRESS     (1ull << 63)
 
 struct space_mapping {
@@ -42,9 +42,9 @@ struct space_mapping {
 #define SPACE_NO_ROOM    (~0u)
 struct space_process {
 	__u64 image;
-	__u64 sent_ns;    /* CLOCK_MONOTONIC */
-	__u32 n_maps;     /* SPACE_NO_ROOM: its image did not fit */
-	__u32 has_python; /* it has an entry in cpython_processes (bpf/cpython_walk.h) */
+	__u64 sent_ns;  /* CLOCK_MONOTONIC */
+	__u32 n_maps;   /* SPACE_NO_ROOM: its image did not fit */
+	__u32 runtimes; /* a bit for each runtime with an entry for it in its maps */
 	/* Written by the walker: the number of all mappings, and when it was first seen. */
 	__u64 counted_ns;
 	__u32 count, unused;

@@ -6,6 +6,7 @@
 #define CRESSET_BPF_STACK_H
 
 #include "bpf/cpython_place.h"
+#include "bpf/hotspot_walk.h"
 #include "bpf/unwind.h"
 
 /* --- tasks whose user stack is gone ----------------------------------------------------------- */
@@ -149,12 +150,19 @@ static __always_inline int walk_step(struct scratch *s, struct known_frames *kno
 	__u64 pc = walk_pc(w), sp = w->sp;
 	__u32 at = known_index(w, pc) & (KNOWN_FRAMES - 1);
 
+	STORE(s->step_pc, pc);
+	STORE(s->step_sp, sp);
 	if (sp && sp == s->call_sp) /* the frames so far belong to the call and its callees */
 		s->gpu_call = w->n;
-	if (walk_known_frame(w, &known->frames[at]) && walk_any_frame(s->index))
-		return 1;
+	if (walk_known_frame(w, &known->frames[at])) {
+		int stepped = w->has_code ? hotspot_frame(s->index) : HOTSPOT_NOT_MINE;
+
+		if (stepped == HOTSPOT_OVER ||
+		    (stepped == HOTSPOT_NOT_MINE && walk_any_frame(s->index)))
+			return 1;
+	}
 	if (s->python)
-		python_place(s->index, pc, sp);
+		python_place(s->index, LOAD(s->step_pc), LOAD(s->step_sp));
 	return 0;
 }
 
@@ -237,7 +245,7 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 
 	s->python = 0;
 	s->head.n_python = 0;
-	if (!p || !p->has_python)
+	if (!p || !(p->runtimes & 1u << RUNTIME_CPYTHON))
 		return 0;
 	is_cut = way == WALK_BY_LOOP ? python_collect_by_loop(s->index, tgid, now_ns)
 				     : python_collect(s->index, tgid, now_ns);
@@ -247,6 +255,22 @@ static __always_inline int begin_python(struct scratch *s, const struct space_pr
 	if (max_user >= WALK_MAX_USER)
 		s->walk.max = SCRATCH_USER - LOAD(s->head.n_python);
 	return is_cut;
+}
+
+/* Prepares for frames of code that runtimes have made. They take two words each. */
+static __always_inline void begin_code(struct scratch *s, const struct space_process *p, __u32 tgid)
+{
+	struct walk *w = &s->walk;
+	__u32 most = SCRATCH_USER - 2 - LOAD(s->head.n_python);
+
+	w->most = 0;
+	w->has_code = p && p->runtimes & 1u << RUNTIME_HOTSPOT && hotspot_begin(s->index, tgid);
+	if (!w->has_code)
+		return;
+	if (max_user >= WALK_MAX_USER)
+		w->max = most;
+	else
+		w->most = most;
 }
 
 /* A call with a probe at its return comes back through the first slot of the process's page for
@@ -317,6 +341,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	s->user_hash = HASH_SEED;
 	w->settled = p && is_settled(p, now_ns);
 	is_cut = begin_python(s, p, tgid, now_ns, way);
+	begin_code(s, p, tgid);
 	walk_begin(w);
 	if (w->regs[PT_CS] == X86_USER32_CS) {
 		append(w, FRAME_ADDRESS | w->ip);
@@ -335,7 +360,10 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	add(COUNT_BY_FP, w->by_fp);
 	s->head.n_user = s->head.n_python + w->n;
 	s->head.walk_end = w->end;
+	if (w->has_inline)
+		s->head.tgid = tgid;
 	s->head.flags = STACK_FRAMES | (is_cut ? STACK_PYTHON_CUT : 0) |
+			(w->has_inline ? STACK_INLINE : 0) |
 			(w->has_address || s->head.n_python ? 0 : STACK_PORTABLE);
 }
 
@@ -344,7 +372,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 static __always_inline __u64 hash_begin(const struct scratch *s, int both)
 {
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
-		      s->head.walk_end << 16 | s->head.syscall << 4 | s->head.flags;
+		      s->head.walk_end << 16 | s->head.syscall << 5 | s->head.flags;
 
 	return mix(shape, both || !s->head.n_user ? HASH_SEED : s->user_hash);
 }
@@ -443,7 +471,9 @@ static __always_inline void send_stack(struct scratch *s, __u32 n, const enum se
 	if (!mark || *mark == want || bytes > sizeof s->head + SCRATCH_ADDRS * 8)
 		return;
 	if (bpf_ringbuf_output(ring_of(from), s, bytes,
-			       s->head.n_python ? python_wake(s) : BPF_RB_NO_WAKEUP)) {
+			       s->head.n_python || s->head.flags & STACK_INLINE
+				       ? python_wake(s)
+				       : BPF_RB_NO_WAKEUP)) {
 		count(COUNT_STACK_RING_FULL);
 		return;
 	}

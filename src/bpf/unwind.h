@@ -550,6 +550,7 @@ static __always_inline void walk_begin(struct walk *w)
 	w->has_address = 0;
 	w->missing = 0;
 	w->by_rule = 0;
+	w->has_inline = 0;
 	w->table = 0;
 	w->n_back = 0;
 	w->back_cfa = 0;

@@ -70,7 +70,7 @@ enum loss {
 	LOSS_TRACES_UNREAD,
 	LOSS_TRACED_FULL,       /* processes whose threads' spans are not read: too many */
 	LOSS_PYTHON_UNREAD,     /* stacks without all frames of Python (bpf/cpython_walk.h) */
-	LOSS_PYTHON_UNNAMED,    /* frames of Python without a name: their code was freed */
+	LOSS_PYTHON_UNNAMED,    /* frames without a name: freed, or read too late */
 	LOSS_PYTHONS_FULL,      /* processes whose frames of Python are not read: too many */
 	LOSS_GPU_RING_FULL,     /* calls of a GPU's libraries dropped because the ring was full */
 	LOSS_GPU_UNSEEN,        /* calls not examined (bpf/gpu_call.h): no space */

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "runtime/cpython_layout.h"
 #include "runtime/cpython_parts.h"
+#include "runtime/layout_set.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,11 +87,9 @@ struct runtime_object {
 	struct cpython_file file;
 };
 
-/* Layouts are the same in all processes of one build: the walker has each once. */
 struct runtime {
 	struct runtime_maps maps;
-	struct cpython_layout layouts[CPYTHON_MAX_LAYOUTS];
-	uint32_t n_layouts;
+	struct layout_set layouts;
 };
 
 /* One libpython of a process. */
@@ -136,30 +135,19 @@ static struct runtime *runtime_open(const struct runtime_maps *maps)
 	struct runtime *r = xcalloc(1, sizeof *r);
 
 	r->maps = *maps;
+	layout_set_init(&r->layouts, CPYTHON_LAYOUTS, sizeof(struct cpython_layout),
+			CPYTHON_MAX_LAYOUTS);
 	return r;
 }
 
 static void runtime_close(struct runtime *r)
 {
+	if (r)
+		layout_set_done(&r->layouts);
 	free(r);
 }
 
 /* --- a process -------------------------------------------------------------------------------- */
-
-/* Returns the layout's index in the walker's map, after adding it if it is new; or -errno. */
-static int layout_index(struct runtime *r, const struct cpython_layout *l)
-{
-	for (uint32_t i = 0; i < r->n_layouts; i++)
-		if (memcmp(&r->layouts[i], l, sizeof *l) == 0)
-			return i;
-	if (r->n_layouts == CPYTHON_MAX_LAYOUTS)
-		return -ENOSPC;
-	int rc = r->maps.put(r->maps.ctx, CPYTHON_LAYOUTS, r->n_layouts, l, sizeof *l);
-	if (rc < 0)
-		return rc;
-	r->layouts[r->n_layouts] = *l;
-	return r->n_layouts++;
-}
 
 static int find_shape(const struct cpython_file *file, uint64_t runtime_at,
 		      const struct runtime_memory *m, struct attached *out, struct err *err)
@@ -242,12 +230,12 @@ static int attach_place(struct runtime_process *p, const struct runtime_place *p
 	if (p->n == CPYTHON_MAX_RUNTIMES)
 		return err_set(err, ENOTSUP, "more than %d libpythons in a process",
 			       CPYTHON_MAX_RUNTIMES);
-	if (!cpython_file_bias(file, place->start, place->pgoff, &bias))
+	if (!mapped_code_bias(&file->code, place->start, place->pgoff, &bias))
 		return err_set(err, ENOENT, "its code is not mapped");
 	int rc = attach_file(file, bias, &p->memory, a, err);
 	if (rc < 0)
 		return rc;
-	rc = layout_index(p->runtime, &a->shape.layout);
+	rc = layout_set_add(&p->runtime->layouts, &p->runtime->maps, &a->shape.layout);
 	if (rc < 0)
 		return err_set(err, -rc, "no memory for its layout: %s", strerror(-rc));
 	*r = (struct cpython_runtime){ .head_at = a->head_at,
@@ -357,7 +345,7 @@ static enum runtime_named frame_of(const struct cpython_kept *kept, uint32_t off
 }
 
 static enum runtime_named name_frame(struct runtime_process *p, const uint64_t words[2],
-				     struct runtime_frame *out)
+				     struct runtime_frames *out)
 {
 	uint64_t addr = words[0] & CPYTHON_ADDRESS;
 	uint32_t stamp = words[1] >> 32;
@@ -365,7 +353,8 @@ static enum runtime_named name_frame(struct runtime_process *p, const uint64_t w
 	enum runtime_named named = kept ? RUNTIME_NAMED : read_code(p, addr, stamp, &kept);
 
 	if (named == RUNTIME_NAMED)
-		named = frame_of(kept, (uint32_t)words[1], out);
+		named = frame_of(kept, (uint32_t)words[1], &out->v[0]);
+	out->n = 1;
 	p->counts.frames[named]++;
 	return named;
 }
@@ -429,6 +418,7 @@ static const struct runtime_counts *counts(const struct runtime_process *p)
 const struct runtime_kind cpython_runtime = {
 	.name = "CPython",
 	.language = "python",
+	.file_name = "python",
 	.detect = detect,
 	.object_free = object_free,
 	.open = runtime_open,

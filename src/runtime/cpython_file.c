@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "runtime/cpython_layout.h"
+#include "runtime/mapped_code.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_find.h"
 #include "symbol/elf/elf_layout.h"
@@ -140,22 +141,6 @@ static bool find_version(const struct elf_file *f, find_fn *find, const char *pa
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void take_segments(const struct elf_file *f, struct cpython_file *out)
-{
-	struct elf_layout layout = { 0 };
-
-	if (elf_layout_read(&layout, f, NULL) == 0)
-		for (size_t i = 0; i < layout.segments.n; i++) {
-			const struct elf_segment *s = &layout.segments.v[i];
-
-			if (s->executable && out->n_segments < CPYTHON_MAX_SEGMENTS)
-				out->segments[out->n_segments++] =
-					(struct cpython_code_segment){ s->offset, s->size,
-								       s->vaddr - s->offset };
-		}
-	elf_layout_done(&layout);
-}
-
 static void find_loop(const struct elf_file *f, find_fn *find, struct cpython_file *out)
 {
 	GElf_Sym sym;
@@ -178,7 +163,7 @@ int cpython_file_read(const struct elf_file *f, const char *path, struct cpython
 	if (file.version < V(3, 6))
 		return err_set(err, ENOTSUP, "CPython 3.%u is not walked", file.version & 255);
 	file.code_type = address_of(f, find, "PyCode_Type");
-	take_segments(f, &file);
+	mapped_code_read(f, &file.code);
 	if (file.version <= V(3, 10))
 		find_loop(f, find, &file);
 	if (file.version <= V(3, 10) && !file.n_loops)
@@ -186,22 +171,4 @@ int cpython_file_read(const struct elf_file *f, const char *path, struct cpython
 			       file.version & 255);
 	*out = file;
 	return 0;
-}
-
-bool cpython_file_bias(const struct cpython_file *file, uint64_t start, uint64_t pgoff,
-		       uint64_t *bias)
-{
-	enum { PAGE = 4096 };
-
-	for (uint32_t i = 0; i < file->n_segments; i++) {
-		const struct cpython_code_segment *s = &file->segments[i];
-
-		/* Whole pages are mapped. */
-		if (pgoff + PAGE <= s->offset ||
-		    (pgoff >= s->offset && pgoff - s->offset >= s->size))
-			continue;
-		*bias = start - pgoff - s->skew;
-		return true;
-	}
-	return false;
 }

@@ -4,6 +4,7 @@
 #define CRESSET_RUNTIME_CPYTHON_PARTS_H
 
 #include "bpf/cpython.h"
+#include "runtime/mapped_code.h"
 #include "runtime/runtime.h"
 
 #include <stdbool.h>
@@ -28,8 +29,6 @@ extern const struct runtime_kind cpython_runtime;
  * version comes from _PyRuntime from 3.13 on, from Py_Version from 3.11 on, and for older ones from
  * the functions that each version added. Addresses are the file's own. */
 
-enum { CPYTHON_MAX_SEGMENTS = 8 };
-
 struct cpython_file {
 	uint16_t version;
 	uint32_t hex;       /* PY_VERSION_HEX, if the file has it; else 0 */
@@ -42,21 +41,12 @@ struct cpython_file {
 	struct cpython_range loops[CPYTHON_MAX_LOOPS];
 	uint32_t n_loops;
 
-	/* Code in the file: offsets, and the difference between addresses and offsets. */
-	struct cpython_code_segment {
-		uint64_t offset, size, skew;
-	} segments[CPYTHON_MAX_SEGMENTS];
-	uint32_t n_segments;
+	struct mapped_code code;
 };
 
 /* As detect in runtime.h. path may be NULL. */
 int cpython_file_read(const struct elf_file *f, const char *path, struct cpython_file *out,
 		      struct err *err);
-
-/* Sets *bias to the difference between the process's and the file's addresses, given that code at
- * start is mapped from pgoff of the file. Returns false if the file has no code there. */
-bool cpython_file_bias(const struct cpython_file *file, uint64_t start, uint64_t pgoff,
-		       uint64_t *bias);
 
 /* --- cpython_loop.c --------------------------------------------------------------------------- */
 

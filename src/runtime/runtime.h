@@ -1,5 +1,5 @@
-/* runtime/runtime.h: interpreted languages: their functions are not machine code, and so have no
- * separate address.
+/* runtime/runtime.h: language runtimes: their functions are not machine code of a file: they are
+ * interpreted, or compiled into memory while the program runs.
  *
  * Each runtime is one row of runtimes[], and has three parts: a file here (finds it in the objects
  * that a process has mapped, and names frames), a header in bpf/ (a walker that puts its frames
@@ -7,8 +7,11 @@
  *
  *     detect(object)   once for each ELF file                      most have no runtime
  *     attach(process)  with the objects it has mapped: writes the walker's maps
- *     name(frame)      for two words that the walker has put into a stack
+ *     name_frame       for two words that the walker has put into a stack (bpf/runtime_frame.h)
  *     detach
+ *
+ * A process may have several runtimes. The row's index in runtimes[] is the runtime's number in
+ * the words of its frames.
  *
  * A process's memory is not trusted, and changes while it is read: work is bounded, and
  * inconsistent data are rejected. */
@@ -53,8 +56,20 @@ struct runtime_frame {
 	uint32_t line;       /* of the call, or of the current instruction; 0: unknown */
 	uint32_t start_line; /* of the function */
 };
+
+/* What two words stand for: a function, and the functions that were inlined into it, innermost
+ * first. Frames beyond the limit are left out, the innermost first. */
+enum { RUNTIME_MAX_INLINED = 32 };
+struct runtime_frames {
+	uint32_t n;
+	struct runtime_frame v[RUNTIME_MAX_INLINED];
+};
+
 enum runtime_named {
 	RUNTIME_NAMED,
+	/* The runtime's own code, named: a stub or an adapter. Shown only with the native frames of
+	 * the runtime. */
+	RUNTIME_OWN,
 	RUNTIME_LEFT_OUT,   /* a frame that the runtime itself hides */
 	RUNTIME_GONE,       /* the object no longer exists */
 	RUNTIME_UNREADABLE, /* the process is unreadable, or the data are not the runtime's */
@@ -67,6 +82,8 @@ struct runtime_counts {
 struct runtime_kind {
 	const char *name;     /* of the runtime: "CPython" */
 	const char *language; /* of its frames: "python" */
+	/* A part of the names of files that may contain it: "python", "libjvm". */
+	const char *file_name;
 
 	/* path: the file's name, which determines some versions. Returns 0 and sets *out, to be
 	 * freed with object_free; -ENODATA if the runtime is not in the file; -ENOTSUP if its
@@ -87,12 +104,13 @@ struct runtime_kind {
 		      struct err *err);
 	void (*detach)(struct runtime_process *p); /* NULL is fine */
 
-	/* words: as written by the walker. */
+	/* words: as written by the walker. Fills out for RUNTIME_NAMED and RUNTIME_OWN. */
 	enum runtime_named (*name_frame)(struct runtime_process *p, const uint64_t words[2],
-					 struct runtime_frame *out);
+					 struct runtime_frames *out);
 
 	/* For display: the current frames of its threads, as the words that the walker would write,
-	 * at most max; *threads: their number. The threads keep running in the meantime. */
+	 * at most max; *threads: their number. The threads run on in the meantime. NULL: the
+	 * frames can be seen by the walker only. */
 	size_t (*look)(const struct runtime_process *p, uint64_t (*words)[2], size_t max,
 		       size_t *threads);
 	/* For display: the runtime, its version and how both were found: one line for each runtime
@@ -101,7 +119,7 @@ struct runtime_kind {
 	const struct runtime_counts *(*counts)(const struct runtime_process *p);
 };
 
-/* NULL-terminated. */
+/* By number (enum runtime_number); NULL-terminated. */
 extern const struct runtime_kind *const runtimes[];
 
 #endif

@@ -2,5 +2,6 @@
 #include "runtime/runtime.h"
 
 #include "runtime/cpython_parts.h"
+#include "runtime/hotspot_parts.h"
 
-const struct runtime_kind *const runtimes[] = { &cpython_runtime, NULL };
+const struct runtime_kind *const runtimes[] = { &cpython_runtime, &hotspot_runtime, NULL };

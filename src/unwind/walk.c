@@ -1,7 +1,9 @@
-/* Compiles bpf/unwind.h for user space, with its memory accesses replaced. */
+/* Compiles bpf/unwind.h and bpf/hotspot_step.h for user space, with their memory accesses
+ * replaced. */
 #include "unwind/walk.h"
 
 #include "base/mem.h"
+#include "bpf/hotspot_step.h"
 #include "bpf/unwind.h"
 
 #include <stdlib.h>
@@ -12,6 +14,7 @@ struct twin {
 	const struct unwind_source *source;
 	uint64_t *frames;
 	uint32_t called;
+	struct hotspot_walk hotspot;
 };
 
 static struct twin *twin_of(struct walk *w)
@@ -64,6 +67,13 @@ static void walk_put(struct walk *w, __u64 frame)
 	twin_of(w)->frames[w->n++] = frame;
 }
 
+static int hotspot_read(struct walk *w, void *to, __u32 size, __u64 address)
+{
+	const struct unwind_source *s = twin_of(w)->source;
+
+	return !s->read_memory(s->ctx, to, size, address);
+}
+
 struct known_frame *unwind_known_new(void)
 {
 	return xcalloc(KNOWN_FRAMES, sizeof(struct known_frame));
@@ -77,8 +87,12 @@ static int walk_one(struct walk *w)
 
 	if (sp && sp == s->call_sp)
 		twin_of(w)->called = w->n;
-	if (walk_known_frame(w, walk_known(w, known_index(w, pc))) && walk_frame(w))
-		return 0;
+	if (walk_known_frame(w, walk_known(w, known_index(w, pc)))) {
+		int stepped = s->hotspot ? hotspot_step(w, &twin_of(w)->hotspot) : HOTSPOT_NOT_MINE;
+
+		if (stepped == HOTSPOT_OVER || (stepped == HOTSPOT_NOT_MINE && walk_frame(w)))
+			return 0;
+	}
 	uint64_t word = s->behind ? s->behind(s->ctx, pc, sp, w->sp) : 0;
 	if (word && w->n < w->max)
 		walk_put(w, word);
@@ -96,6 +110,11 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 	w->image = source->known != NULL; /* the only image */
 	w->max = max;
 	w->settled = 1;
+	w->most = 0;
+	if (source->hotspot) {
+		t.hotspot.process = *source->hotspot;
+		t.hotspot.layout = *source->hotspot_layout;
+	}
 	walk_begin(w);
 	while (walk_one(w))
 		;
@@ -108,5 +127,6 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 		.by_table = w->by_table,
 		.by_fp = w->by_fp,
 		.called = t.called,
+		.has_inline = w->has_inline,
 	};
 }

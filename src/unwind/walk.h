@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct hotspot_layout;
+struct hotspot_process;
 struct space_mapping;
 
 /* Access to the walked process. All functions get ctx. */
@@ -27,6 +29,11 @@ struct unwind_source {
 	 * to cfa; 0: none. May be NULL. */
 	uint64_t (*behind)(void *ctx, uint64_t pc, uint64_t sp, uint64_t cfa);
 	uint64_t call_sp; /* a caller's stack pointer to look for; 0: none */
+	/* HotSpot in the process: its frames are two words each; NULL: none. Then read_memory
+	 * reads memory outside of the stack. */
+	const struct hotspot_process *hotspot;
+	const struct hotspot_layout *hotspot_layout;
+	bool (*read_memory)(void *ctx, void *to, size_t size, uint64_t address);
 };
 
 /* To be freed with free. */
@@ -39,6 +46,7 @@ struct unwind_walk {
 	uint32_t by_table, by_fp; /* steps */
 	/* number of frames below the one whose stack pointer is call_sp; 0: it was not met */
 	uint32_t called;
+	bool has_inline; /* there are frames of two words (bpf/runtime_frame.h) */
 };
 
 /* Walks from the registers (struct pt_regs, bpf/event.h) on; stores at most max frames. */

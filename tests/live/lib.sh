@@ -56,7 +56,7 @@ skip() {
 is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got '$2', want '$3'"; fi; }
 # Numbers: |got - want| ≤ tolerance.
 near() {
-	if awk -v g="$2" -v w="$3" -v t="$4" 'BEGIN { d = g - w; exit !(g != "" && (d < 0 ? -d : d) <= t) }'; then
+	if awk -v g="$2" -v w="$3" -v t="$4" 'BEGIN { d = g - w; exit !(g ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ && (d < 0 ? -d : d) <= t) }'; then
 		ok "$1 ($2, want $3 ± $4)"
 	else
 		not_ok "$1" "got $2, want $3 ± $4"

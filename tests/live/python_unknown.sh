@@ -28,7 +28,7 @@ export LD_LIBRARY_PATH=$tmp/lib
 timeout "$most_s" "$cresset" record -F 499 -o "$tmp/out.cresset" -- "$path" -c 'sum(i * i % 7 for i in range(4000000))' >"$tmp/out" 2>"$tmp/err"
 is "$version $build: recorded" $? 0
 holds "the recorder names it" grep -q "libpython${version%.*}.*: CPython ${version%.*} is not known" "$tmp/err"
-holds "and what is missing" grep -q "a Python has native frames only" "$tmp/err"
+holds "and what is missing" grep -q "a Python or Java has native frames only" "$tmp/err"
 "$cresset" convert -q "$tmp/out.cresset" -o "$tmp/out.pb.gz"
 holds "the recording has it, too" sh -c "gzip -dc '$tmp/out.pb.gz' | grep -aq 'CPython ${version%.*} is not known'"
 begin_always up --data "$tmp/data" --listen 127.0.0.1:0

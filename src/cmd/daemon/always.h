@@ -97,9 +97,12 @@ extern const char *const always_event_words[], *const always_force_words[];
 	{ NULL, "max-rate", "N", \
 	  "wait stacks per second; above this, waits are sampled", OPT_U64, \
 	  ALWAYS_SAMPLER(T, waits.max_rate), .def = "100", .min = 1, .max = 1000000 }, \
-	{ NULL, "python-native", "HOW", \
-	  "frames of the interpreter between Python frames: fold, show", OPT_ENUM, \
-	  ALWAYS_ROW(T, collect.resolve.python_native), .words = python_native_words, \
+	{ NULL, "runtime-native", "HOW", \
+	  "a runtime's own frames between frames of Python or Java: fold, show", OPT_ENUM, \
+	  ALWAYS_ROW(T, collect.resolve.runtime_native), .words = runtime_native_words, \
+	  .def = "fold" }, \
+	{ NULL, "python-native", "HOW", "the former name of --runtime-native", OPT_ENUM, \
+	  ALWAYS_ROW(T, collect.resolve.runtime_native), .words = runtime_native_words, \
 	  .def = "fold" }, \
 	{ NULL, "jit-names", "HOW", \
 	  "names of code made at run time: function, or raw, with the marks of its compiler", \

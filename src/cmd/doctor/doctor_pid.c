@@ -144,18 +144,37 @@ static void add_file(struct buf *b, const struct term *term, const struct inspec
 	buf_addc(b, '\n');
 }
 
+/* The runtime that makes code at run time and needs no map; NULL: no such runtime. */
+static const struct inspected_runtime *runtime_of_jit(const struct inspection *in)
+{
+	for (size_t i = 0; i < in->runtimes.all.n; i++)
+		if (in->runtimes.all.v[i].is_code && in->runtimes.all.v[i].is_read)
+			return &in->runtimes.all.v[i];
+	return NULL;
+}
+
+static bool is_jit_named(const struct inspection *in)
+{
+	return !in->jit_bytes || in->has_perf_map || runtime_of_jit(in);
+}
+
 static void add_jit(struct buf *b, const struct term *term, uint32_t pid,
 		    const struct inspection *in)
 {
+	const struct inspected_runtime *runtime = runtime_of_jit(in);
+
 	if (!in->jit_bytes)
 		return;
 	buf_addc(b, ' ');
-	term_check(b, term, in->has_perf_map ? CHECK_OK : CHECK_LIMITED);
+	term_check(b, term, is_jit_named(in) ? CHECK_OK : CHECK_LIMITED);
 	buf_adds(b, " generated code, ");
 	fmt_bytes(b, in->jit_bytes);
 	add_field(b, "names");
-	buf_addf(b, "%s%s", in->has_perf_map ? "" : "no ", in->perf_map);
-	if (!in->has_perf_map) {
+	if (runtime && !in->has_perf_map)
+		buf_addf(b, "by %s, in its memory", runtime->name);
+	else
+		buf_addf(b, "%s%s", in->has_perf_map ? "" : "no ", in->perf_map);
+	if (!is_jit_named(in)) {
 		add_field(b, "better");
 		add_jit_remedy(b, pid, in);
 	}
@@ -191,7 +210,7 @@ static void add_runtime(struct buf *b, const struct term *term, const struct ins
 		fmt_count(b, r->named);
 		buf_adds(b, " with names");
 	} else {
-		buf_adds(b, "native ones only");
+		buf_adds(b, r->is_code ? "where a sample meets them" : "native ones only");
 	}
 	buf_addc(b, '\n');
 }
@@ -324,7 +343,7 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 	struct json j = json_to(b);
 	struct buf remedy = { 0 };
 
-	if (in->jit_bytes && !in->has_perf_map)
+	if (!is_jit_named(in))
 		add_jit_remedy(&remedy, pid, in);
 	json_obj(&j);
 	json_key_u64(&j, "pid", pid);

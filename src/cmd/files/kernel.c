@@ -11,7 +11,7 @@
 #include "collect/kernel/sampler_opts.h"
 
 const char *const clock_words[] = { "auto", "cpu-clock", "cycles", NULL };
-const char *const python_native_words[] = { "fold", "show", NULL };
+const char *const runtime_native_words[] = { "fold", "show", NULL };
 const char *const jit_names_words[] = { "function", "raw", NULL };
 
 void kernel_on_refused(void *ctx, const char *program, const char *log)

@@ -36,8 +36,8 @@ extern const char *const clock_words[]; /* in the order of enum collect_clock */
 				  .words = clock_words, .def = "auto" \
 	}
 
-/* --python-native, in the order of enum python_native. */
-extern const char *const python_native_words[];
+/* --runtime-native, in the order of enum runtime_native. */
+extern const char *const runtime_native_words[];
 /* --jit-names, in the order of enum jit_names. */
 extern const char *const jit_names_words[];
 

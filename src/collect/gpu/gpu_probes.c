@@ -109,7 +109,8 @@ static void note_problem(struct gpu_probes *g, const char *what, int rc)
 /* Maps that each object has for itself, to build stacks in. */
 static bool is_own_map(const char *name)
 {
-	static const char *const own[] = { "scratches", "known", "python_walks", "open_python" };
+	static const char *const own[] = { "scratches", "known", "python_walks", "open_python",
+					   "hotspot_walks" };
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (strcmp(name, own[i]) == 0)
@@ -171,7 +172,7 @@ static void set_knobs(struct gpu_probes *g)
 	k->wake_bytes = s.wake_bytes;
 	k->has_current_task_btf = (has & FEATURE_CURRENT_TASK) != 0;
 	k->has_task_pt_regs = (has & FEATURE_TASK_REGS) != 0;
-	k->use_python = s.use_python;
+	k->use_runtimes = s.use_runtimes;
 	k->gpu_want_waits = (g->opts.events & COLLECT_GPU_WAIT) != 0;
 	k->gpu_min_wait_ns = g->opts.waits.min_block_ns;
 	if (g->opts.waits.max_rate)

@@ -98,8 +98,8 @@ static void look(const struct runtime_kind *kind, struct runtime_process *p,
 
 	out->threads = threads;
 	for (size_t i = 0; i < n; i++) {
-		struct runtime_frame frame;
-		enum runtime_named named = kind->name_frame(p, words[i], &frame);
+		struct runtime_frames frames;
+		enum runtime_named named = kind->name_frame(p, words[i], &frames);
 		out->named += named == RUNTIME_NAMED;
 		out->left_out += named == RUNTIME_LEFT_OUT;
 	}
@@ -130,9 +130,11 @@ static void inspect_kind(const struct runtime_kind *kind, const struct runtime_p
 	if (kind->attach(r, pid, places, n, &memory, &process, &err)) {
 		out->said = xstrdup(err.text);
 	} else {
-		look(kind, process, out);
+		if (kind->look)
+			look(kind, process, out);
 		out->said = said_of(kind, process); /* the threads have shown whether it is right */
-		out->is_read = out->named;
+		out->is_code = !kind->look;
+		out->is_read = out->named || out->is_code;
 		kind->detach(process);
 	}
 	kind->close(r);

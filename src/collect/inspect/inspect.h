@@ -25,6 +25,7 @@ struct inspected_runtime {
 	const char *name, *language;
 	char *said;   /* version and its source; or why frames cannot be read */
 	bool is_read; /* its frames are in stacks */
+	bool is_code; /* they are of code made at run time: only the walk of a stack finds them */
 	uint64_t threads, frames;
 	uint64_t named, left_out; /* of frames; left_out: not shown by the interpreter itself */
 };

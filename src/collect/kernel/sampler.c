@@ -321,6 +321,8 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 	*out = (struct space_maps){
 		.processes = bpf_map__fd(s->bpf->maps.processes),
 		.blocks = bpf_map__fd(s->bpf->maps.blocks),
+		.hotspot_processes = bpf_map__fd(s->bpf->maps.hotspot_processes),
+		.hotspot_layouts = bpf_map__fd(s->bpf->maps.hotspot_layouts),
 		.tables = bpf_map__fd(s->bpf->maps.tables),
 		.segments = bpf_map__fd(s->bpf->maps.segments),
 		.processes_full = &s->bpf->bss->processes_full,
@@ -391,7 +393,7 @@ struct sampler_knobs sampler_get_knobs(const struct sampler *s)
 		.epoch = s->bpf->data->seen_epoch,
 		.want_user = k->want_user,
 		.use_tables = k->use_tables,
-		.use_python = k->use_python,
+		.use_runtimes = k->use_runtimes,
 	};
 }
 

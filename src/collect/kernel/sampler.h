@@ -84,7 +84,7 @@ void sampler_copy_again(void *ctx, uint32_t tid, bool again);
 struct sampler_knobs {
 	uint32_t filter, max_user;
 	uint64_t filter_cgroup_id, wake_bytes, epoch;
-	bool want_user, use_tables, use_python;
+	bool want_user, use_tables, use_runtimes;
 };
 struct sampler_knobs sampler_get_knobs(const struct sampler *s);
 const struct kernel_features *sampler_kernel(const struct sampler *s);

@@ -110,9 +110,14 @@ static const enum sample_filter filters[] = {
 /* Shrinks unused maps to one entry. */
 static void shrink_space(struct sampler *s)
 {
-	struct bpf_map *maps[] = { s->bpf->maps.processes,       s->bpf->maps.blocks,
-				   s->bpf->maps.tables,          s->bpf->maps.cpython_processes,
-				   s->bpf->maps.cpython_layouts, s->bpf->maps.python_threads };
+	struct bpf_map *maps[] = { s->bpf->maps.processes,
+				   s->bpf->maps.blocks,
+				   s->bpf->maps.tables,
+				   s->bpf->maps.cpython_processes,
+				   s->bpf->maps.cpython_layouts,
+				   s->bpf->maps.python_threads,
+				   s->bpf->maps.hotspot_processes,
+				   s->bpf->maps.hotspot_layouts };
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		bpf_map__set_max_entries(maps[i], 1);
@@ -137,15 +142,16 @@ static uint32_t room_for_threads(void)
 /* Preallocates tables if they cannot grow, with space for fewer entries. */
 static void fix_tables(struct sampler *s)
 {
-	enum { PROCESSES = 8192, BLOCKS = 8192, PYTHONS = 512, GPU_THREADS = 8192 };
+	enum { PROCESSES = 8192, BLOCKS = 8192, RUNTIMES = 512, GPU_THREADS = 8192 };
 	const struct {
 		struct bpf_map *map;
 		uint32_t most;
 	} rooms[] = {
 		{ s->bpf->maps.processes, PROCESSES },
 		{ s->bpf->maps.blocks, BLOCKS },
-		{ s->bpf->maps.cpython_processes, PYTHONS },
-		{ s->bpf->maps.recipes, PYTHONS },
+		{ s->bpf->maps.cpython_processes, RUNTIMES },
+		{ s->bpf->maps.hotspot_processes, RUNTIMES },
+		{ s->bpf->maps.recipes, RUNTIMES },
 		{ s->bpf->maps.gpu_threads, GPU_THREADS },
 		{ s->bpf->maps.times_hash, room_for_threads() },
 		{ s->bpf->maps.held_hash, room_for_threads() },
@@ -187,7 +193,7 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->max_user = s->opts.max_depth;
 	k->has_current_task_btf = (s->kernel.has & FEATURE_CURRENT_TASK) != 0;
 	k->has_task_pt_regs = (s->kernel.has & FEATURE_TASK_REGS) != 0;
-	k->use_python = !is_missing(s, GROUP_RUNTIMES);
+	k->use_runtimes = !is_missing(s, GROUP_RUNTIMES);
 	k->by_cycles = s->by_cycles;
 	k->sample_period_ns = 1000000000ull / s->opts.freq_hz;
 	size_rings(s);

@@ -9,6 +9,7 @@
 /* Address spaces and unwind tables (collect/walker/space.h). */
 struct space_maps {
 	int processes, blocks, tables, segments;
+	int hotspot_processes, hotspot_layouts; /* written by runtime/hotspot.c */
 	uint32_t max_segments;
 	/* Set while some processes have no entry in processes: they are walked by frame pointers.
 	 * NULL: unused. */

@@ -7,6 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Returns the index of the frame or mark after the one at that index. */
+static uint32_t next_of(const struct python_stack *s, uint32_t at)
+{
+	return at + 1 + is_runtime_frame(s->words[at]);
+}
+
 /* --- turns ------------------------------------------------------------------------------------ */
 
 /* Finds which frame of Python each call of the loop runs, where only their order is known (CPython
@@ -47,7 +53,7 @@ static bool may_lack_frame(const struct python_stack *s)
 static bool count_turns(const struct python_stack *s, uint32_t *n)
 {
 	*n = 0;
-	for (uint32_t at = s->n_python; at < s->n_words; at++) {
+	for (uint32_t at = s->n_python; at < s->n_words; at = next_of(s, at)) {
 		uint64_t mark = python_mark_at(s, at);
 
 		if (!mark)
@@ -66,7 +72,7 @@ static uint32_t turns_of_this_stack(const struct python_stack *s, uint32_t n)
 {
 	uint32_t before = 0;
 
-	for (uint32_t at = s->n_python; s->is_switch && at < s->n_words; at++) {
+	for (uint32_t at = s->n_python; s->is_switch && at < s->n_words; at = next_of(s, at)) {
 		if (python_mark_at(s, at))
 			before++;
 		else if (before && !python_mark_at(s, at + 1) && s->is_switch(s->ctx, s->words[at]))
@@ -93,9 +99,14 @@ static struct python_turns python_turns_of(const struct python_stack *s)
 
 static void add(struct python_order *o, enum python_part_kind kind, uint32_t at)
 {
-	if (kind == PYTHON_FRAME) {
-		o->innermost = o->innermost < o->all.n ? o->innermost : o->all.n;
-		o->outermost = o->all.n;
+	uint32_t runtime = kind == PYTHON_FRAME    ? RUNTIME_CPYTHON
+			   : kind == PYTHON_INLINE ? RUNTIME_NUMBER_OF(o->in.words[at])
+						   : RUNTIME_NUMBERS;
+
+	if (runtime < RUNTIME_NUMBERS) {
+		if (o->of[runtime].innermost > o->all.n)
+			o->of[runtime].innermost = o->all.n;
+		o->of[runtime].outermost = o->all.n;
 	}
 	vec_push(&o->all, (struct python_part){ kind, at });
 }
@@ -135,12 +146,17 @@ static void add_native(struct python_order *o, uint32_t at)
 
 void python_order_init(struct python_order *o, const struct python_stack *in)
 {
-	*o = (struct python_order){ .in = *in, .innermost = UINT32_MAX };
+	*o = (struct python_order){ .in = *in };
+	for (int i = 0; i < RUNTIME_NUMBERS; i++)
+		o->of[i].innermost = UINT32_MAX;
 	o->in.n_python &= ~1u;
 	o->turns = python_turns_of(in);
-	for (uint32_t at = in->n_python; at < in->n_words; at++)
-		if (!python_mark_at(in, at))
+	for (uint32_t at = in->n_python; at < in->n_words; at = next_of(in, at)) {
+		if (is_runtime_frame(in->words[at]) && at + 1 < in->n_words)
+			add(o, PYTHON_INLINE, at);
+		else if (!python_mark_at(in, at))
 			add_native(o, at);
+	}
 	if (!in->is_whole && o->turns.fit != PYTHON_UNFIT)
 		add_frames(o, o->placed, o->in.n_python);
 }
@@ -186,10 +202,11 @@ bool python_order_is_trampoline(const struct python_order *o, size_t i)
 	return (i && p[-1].kind == PYTHON_LOOP) || may_enter_loop(o, i);
 }
 
-bool python_order_folds(const struct python_order *o, size_t i, bool is_interpreter)
+bool python_order_folds(const struct python_order *o, size_t i, int runtime)
 {
 	const struct python_part *p = &o->all.v[i];
-	bool is_between = i > o->innermost && i < o->outermost;
 
-	return p->kind == PYTHON_LOOP || (p->kind == PYTHON_NATIVE && is_interpreter && is_between);
+	if (p->kind != PYTHON_NATIVE || runtime < 0)
+		return p->kind == PYTHON_LOOP;
+	return i > o->of[runtime].innermost && i < o->of[runtime].outermost;
 }

@@ -5,6 +5,7 @@
 #define CRESSET_COLLECT_RESOLVE_PYTHON_ORDER_H
 
 #include "base/vec.h"
+#include "bpf/runtime_frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ struct python_stack {
 	/* Returns whether a native frame is code that switches stacks below the interpreter
 	 * (greenlets). NULL: none is. */
 	bool (*is_switch)(void *ctx, uint64_t word);
-	/* Returns whether a native frame is the interpreter's own code. NULL: none is. */
+	/* Returns whether a native frame is Python's own code. NULL: none is. */
 	bool (*is_interpreter)(void *ctx, uint64_t word);
 	void *ctx;
 };
@@ -33,19 +34,23 @@ struct python_turns {
 };
 
 /* PYTHON_LOOP: a call of the interpreter's loop; its frames of Python come right before it.
- * PYTHON_CUT: more of them are missing here. */
-enum python_part_kind { PYTHON_NATIVE, PYTHON_LOOP, PYTHON_FRAME, PYTHON_CUT };
+ * PYTHON_CUT: more of them are missing here. PYTHON_INLINE: a frame of another runtime, in its
+ * place among the native ones. */
+enum python_part_kind { PYTHON_NATIVE, PYTHON_LOOP, PYTHON_FRAME, PYTHON_CUT, PYTHON_INLINE };
 struct python_part {
 	enum python_part_kind kind;
-	uint32_t at; /* index in words; a frame of Python has two */
+	uint32_t at; /* index in words; a frame of a runtime has two */
 };
 struct python_order {
 	struct python_stack in;
 	struct python_turns turns;
-	uint32_t turn;                 /* calls seen so far that are marked by their order */
-	uint32_t placed;               /* words of Python frames that have a place */
-	uint32_t innermost, outermost; /* frames of Python, as indices of all */
-	VEC(struct python_part) all;   /* leaf first */
+	uint32_t turn;   /* calls seen so far that are marked by their order */
+	uint32_t placed; /* words of Python frames that have a place */
+	/* The frames of each runtime, as indices of all. */
+	struct {
+		uint32_t innermost, outermost;
+	} of[RUNTIME_NUMBERS];
+	VEC(struct python_part) all; /* leaf first */
 };
 
 /* Frames of Python without a place are left out of a stack that was walked to its end; in others
@@ -57,10 +62,11 @@ void python_order_done(struct python_order *o);
 /* Returns whether some were left out. */
 bool python_order_lacks(const struct python_order *o);
 
-/* Returns whether the part is left out if the interpreter's own frames are folded: the calls of its
- * loop, and its own code (is_interpreter) between frames of Python. Trampolines that it generates
- * to call its loop (-X perf) are left out in any case. */
-bool python_order_folds(const struct python_order *o, size_t i, bool is_interpreter);
+/* Returns whether the part is left out if the runtimes' own frames are folded: the calls of
+ * Python's loop, and the own code of a runtime between its frames. runtime: the owner of the code;
+ * < 0: none. Trampolines that Python generates to call its loop (-X perf) are left out in any
+ * case. */
+bool python_order_folds(const struct python_order *o, size_t i, int runtime);
 bool python_order_is_trampoline(const struct python_order *o, size_t i);
 
 #endif

@@ -434,7 +434,7 @@ void resolve_skip(struct resolver *r, const struct side_record *rec)
 
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st)
 {
-	if (r->interpreted && st->n_python)
+	if (r->interpreted && (st->n_python || st->flags & STACK_INLINE))
 		interpreted_seen(r->interpreted, st);
 	r->epoch_over |= stack_cache_put(&r->stacks, st);
 }

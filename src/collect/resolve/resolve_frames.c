@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "bpf/runtime_frame.h"
 #include "bpf/space.h"
 #include "collect/kernel/walk_end.h"
 #include "collect/proc/proc_maps.h"
@@ -143,18 +144,43 @@ static bool run_time_address(const struct event_stack *st, const uint64_t *user,
 
 /* Returns how many of the user frames are plausible: a return address outside all code means that a
  * chain of frame pointers went astray in code that does not keep them. */
+/* Whether a frame of two words is at that index: one of code that a runtime has made. */
+static bool is_inline(const struct event_stack *st, const uint64_t *user, uint32_t i)
+{
+	return st->flags & STACK_INLINE && is_runtime_frame(user[i]);
+}
+
 static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
 				 const uint64_t *user)
 {
-	uint32_t i = st->n_python + (st->n_user > st->n_python);
+	uint32_t i = st->n_python;
 	uint64_t addr;
+
+	if (i < st->n_user)
+		i += 1 + is_inline(st, user, i);
 
 	if (!p->image || !p->image->maps.n)
 		return st->n_user;
-	while (i < st->n_user &&
-	       (!run_time_address(st, user, i, &addr) || image_find(p->image, addr)))
-		i++;
-	return i;
+	while (i < st->n_user && (is_inline(st, user, i) || !run_time_address(st, user, i, &addr) ||
+				  image_find(p->image, addr)))
+		i += 1 + is_inline(st, user, i);
+	return i < st->n_user ? i : st->n_user;
+}
+
+/* Finds the last two of n_user frames; returns false unless they are native ones. */
+static bool last_native(const struct event_stack *st, const uint64_t *user, uint32_t n_user,
+			uint32_t *last, uint32_t *before)
+{
+	bool is_native = false, was_native = false;
+
+	*last = st->n_python;
+	for (uint32_t i = st->n_python; i < n_user; i += 1 + is_inline(st, user, i)) {
+		*before = *last;
+		*last = i;
+		was_native = is_native;
+		is_native = !is_inline(st, user, i);
+	}
+	return is_native && (was_native || *last == *before);
 }
 
 /* Returns an element for jit_hold. */
@@ -215,13 +241,15 @@ static struct object *place_of(struct resolver *r, const struct process *p,
 static bool ends_below_main(struct resolver *r, const struct process *p,
 			    const struct event_stack *st, const uint64_t *user, uint32_t n_user)
 {
+	uint32_t last, before;
 	uint64_t offset;
-	if (st->walk_end != WALK_NO_FP || n_user < 2 || st->n_python)
+	if (st->walk_end != WALK_NO_FP || n_user < 2 || st->n_python ||
+	    !last_native(st, user, n_user, &last, &before))
 		return false;
-	struct object *caller = place_of(r, p, st, user, n_user - 1, &offset);
+	struct object *caller = place_of(r, p, st, user, last, &offset);
 	if (!caller || caller->kind != OBJECT_FILE)
 		return false;
-	struct object *o = place_of(r, p, st, user, n_user - 2, &offset);
+	struct object *o = place_of(r, p, st, user, before, &offset);
 	bool is_main = o && helper_is_main(&r->objects, o, offset);
 	r->below_main += is_main;
 	return is_main;
@@ -231,11 +259,13 @@ static bool ends_below_main(struct resolver *r, const struct process *p,
 static bool ends_without_file(struct resolver *r, const struct process *p,
 			      const struct event_stack *st, const uint64_t *user, uint32_t n_user)
 {
+	uint32_t last, before;
 	uint64_t offset;
-	if (n_user <= st->n_python || (st->walk_end != WALK_NO_FP && st->walk_end != WALK_ASTRAY &&
-				       st->walk_end != WALK_UNREADABLE))
+	if (n_user <= st->n_python || !last_native(st, user, n_user, &last, &before) ||
+	    (st->walk_end != WALK_NO_FP && st->walk_end != WALK_ASTRAY &&
+	     st->walk_end != WALK_UNREADABLE))
 		return false;
-	const struct object *o = place_of(r, p, st, user, n_user - 1, &offset);
+	const struct object *o = place_of(r, p, st, user, last, &offset);
 	return o && o->kind == OBJECT_FILE &&
 	       (o->state == OBJECT_GONE || o->state == OBJECT_AWAITED);
 }
@@ -264,14 +294,19 @@ static bool push_user(struct resolver *r, const struct process *p, const struct 
 	return (element & JIT_ADDRESS) != 0;
 }
 
-/* --- frames of Python among them -------------------------------------------------------------- */
+/* --- frames of runtimes among them ------------------------------------------------------------ */
+
+/* Returns the runtime that a native frame's code is part of; < 0: none. */
+static int runtime_of(struct resolver *r, uint64_t word)
+{
+	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
+
+	return o ? interpreted_runtime_of(o) : -1;
+}
 
 static bool is_interpreter(void *ctx, uint64_t word)
 {
-	struct resolver *r = ctx;
-	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
-
-	return o && interpreted_is_runtime(o);
+	return runtime_of(ctx, word) == RUNTIME_CPYTHON;
 }
 
 /* Greenlets: their C code starts each of them on a stack that belongs to another one further
@@ -288,29 +323,46 @@ static bool is_switch(void *ctx, uint64_t word)
 
 static bool is_left_out(struct resolver *r, const struct python_order *o, size_t i)
 {
-	if (o->all.v[i].kind == PYTHON_FRAME || o->all.v[i].kind == PYTHON_CUT)
+	enum python_part_kind kind = o->all.v[i].kind;
+
+	if (kind != PYTHON_NATIVE && kind != PYTHON_LOOP)
 		return false;
 	if (python_order_is_trampoline(o, i))
 		return true;
-	return r->opts.python_native == PYTHON_FOLD &&
-	       python_order_folds(o, i, is_interpreter(r, o->in.words[o->all.v[i].at]));
+	return r->opts.runtime_native == RUNTIME_FOLD &&
+	       python_order_folds(o, i, runtime_of(r, o->in.words[o->all.v[i].at]));
 }
 
-static void push_python(struct resolver *r, uint32_t pid, const uint64_t words[2])
+static const char *name_of_unnamed(const struct interpreted_frames *in, const uint64_t words[2])
 {
-	struct interpreted_frame in;
+	return in->named == RUNTIME_GONE && RUNTIME_NUMBER_OF(words[0]) != RUNTIME_CPYTHON
+		       ? "[gone]"
+		       : "[unknown]";
+}
 
-	interpreted_frame(r->interpreted, pid, words, &in);
-	if (in.named == RUNTIME_LEFT_OUT)
+static void push_runtime(struct resolver *r, uint32_t pid, const uint64_t words[2])
+{
+	struct interpreted_frames in;
+
+	interpreted_frames(r->interpreted, pid, words, &in);
+	r->has_pending_names |= in.is_pending;
+	if (in.named == RUNTIME_LEFT_OUT ||
+	    (in.named == RUNTIME_OWN && r->opts.runtime_native == RUNTIME_FOLD))
 		return;
-	struct frame f = {
-		.kind = in.kind,
-		.mapping = MAPPING_NONE,
-		.function = sink_string(r->sink, in.named == RUNTIME_NAMED ? in.name : "[unknown]"),
-		.file = sink_string(r->sink, in.file),
-		.line = in.line,
-	};
-	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
+	if (!in.n)
+		in.v[in.n++] = (struct interpreted_frame){ .name = name_of_unnamed(&in, words) };
+	while (in.n-- > 0) {
+		const struct interpreted_frame *from = &in.v[in.n];
+		struct frame f = {
+			.kind = in.kind,
+			.mapping = MAPPING_NONE,
+			.function = sink_string(r->sink, from->name),
+			.file = sink_string(r->sink, from->file),
+			.line = from->line,
+		};
+
+		vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
+	}
 }
 
 static void push_cut(struct resolver *r)
@@ -332,10 +384,10 @@ static bool lacks_marker(const struct python_order *o)
 	return o->turns.fit == PYTHON_UNFIT || (o->in.is_cut && is_none_left);
 }
 
-/* Does the same for the whole user part, n_user words, root first, if it has frames of Python. */
-static void push_user_python(struct resolver *r, const struct process *p,
-			     const struct event_stack *st, uint32_t n_user, enum walk_end end,
-			     bool *has_jit)
+/* Does the same for the whole user part, n_user words, root first, if it has frames of runtimes. */
+static void push_user_order(struct resolver *r, const struct process *p,
+			    const struct event_stack *st, uint32_t n_user, enum walk_end end,
+			    bool *has_jit)
 {
 	const uint64_t *words = (const uint64_t *)st->addr + st->n_kernel;
 	struct python_stack in = {
@@ -361,8 +413,8 @@ static void push_user_python(struct resolver *r, const struct process *p,
 			continue;
 		if (o.all.v[i].kind == PYTHON_CUT)
 			push_cut(r);
-		else if (o.all.v[i].kind == PYTHON_FRAME)
-			push_python(r, st->tgid, words + at);
+		else if (o.all.v[i].kind == PYTHON_FRAME || o.all.v[i].kind == PYTHON_INLINE)
+			push_runtime(r, st->tgid, words + at);
 		else
 			*has_jit |= push_user(r, p, st, at);
 	}
@@ -381,9 +433,11 @@ enum walk_end resolver_push_stack(struct resolver *r, const struct process *p,
 
 	if (marker)
 		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
-	if (st->n_python)
-		push_user_python(r, p, st, n_user, end, has_jit);
-	for (uint32_t i = st->n_python ? 0 : n_user; i-- > 0;)
+	bool has_order = st->n_python || st->flags & STACK_INLINE;
+
+	if (has_order)
+		push_user_order(r, p, st, n_user, end, has_jit);
+	for (uint32_t i = has_order ? 0 : n_user; i-- > 0;)
 		*has_jit |= push_user(r, p, st, i);
 	for (uint32_t i = r->asked.no_kernel ? 0 : st->n_kernel; i-- > 0;)
 		vec_push(&r->stack,
@@ -428,7 +482,7 @@ void resolver_check_leaf(struct resolver *r, struct process *p, const struct eve
 	const uint64_t *user = (const uint64_t *)st->addr + st->n_kernel;
 	uint64_t leaf;
 
-	if (st->n_user <= st->n_python || r->asked.no_user ||
+	if (st->n_user <= st->n_python || r->asked.no_user || is_inline(st, user, st->n_python) ||
 	    !run_time_address(st, user, st->n_python, &leaf) ||
 	    leaf - VSYSCALL_START < VSYSCALL_BYTES)
 		return;

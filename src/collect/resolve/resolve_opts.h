@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether to show the interpreter's own frames between Python's. */
-enum python_native { PYTHON_FOLD = 0, PYTHON_SHOW };
+/* Whether to show a runtime's own frames between frames of its language. */
+enum runtime_native { RUNTIME_FOLD = 0, RUNTIME_SHOW };
 
 /* Names of code made at run time: the function, or the text of the perf map or jitdump. */
 enum jit_names { JIT_NAMES_FUNCTION = 0, JIT_NAMES_RAW };
 
 struct resolve_opts {
-	enum python_native python_native;
+	enum runtime_native runtime_native;
 	enum jit_names jit_names;
 	struct name_files_opts names;
 	struct series_opts series;

@@ -195,7 +195,8 @@ static struct event_stack *walked(struct resolver *r, const struct process *p,
 	const struct event_stack *sent = stack_contents(r, hash);
 	struct python_groups groups = python_groups_of(sent);
 	bool has_python = groups.end != NULL;
-	uint32_t room = has_python ? RAW_MAX_FRAMES : r->asked.max_depth;
+	bool has_code = space_has_code(r->space, raw->ev.sample.tgid);
+	uint32_t room = has_python || has_code ? RAW_MAX_FRAMES : r->asked.max_depth;
 	const struct event_stack *kernel = early ? stack_contents(r, early) : sent;
 	struct event_stack *st = with_python(kernel, has_python ? sent : &empty_stack, room);
 	struct unwind_walk w = space_walk(r->space, p->image, raw, groups,
@@ -205,6 +206,10 @@ static struct event_stack *walked(struct resolver *r, const struct process *p,
 	st->n_user += w.n;
 	st->walk_end = w.end;
 	st->flags = STACK_FRAMES | (st->flags & STACK_PYTHON_CUT);
+	if (w.has_inline) {
+		st->flags |= STACK_INLINE;
+		st->tgid = raw->ev.sample.tgid;
+	}
 	*inside = w.called ? w.called - 1 : 0;
 	return st;
 }
@@ -338,7 +343,7 @@ static void push_lock(struct resolver *r, const struct process *p, const struct 
 static bool can_keep(const struct resolver *r, const struct stack_ref *ref,
 		     const struct event_stack *st)
 {
-	if (ref->raw || st == &lost_stack)
+	if (ref->raw || st == &lost_stack || r->has_pending_names)
 		return false;
 	return !ref->wait || !(ref->is_lock ? ref->wait->lock.how & LOCK_UNLOCKED
 					    : shows_waker_stack(r, ref->wait));
@@ -377,6 +382,7 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 	if (!ref->raw)
 		resolver_check_leaf(r, p, st, now_ns);
 	vec_clear(&r->stack);
+	r->has_pending_names = false;
 	struct event_stack *user = ref->is_lock ? without_kernel_part(st) : NULL;
 	out->end = resolver_push_stack(r, p, user ? user : st, now_ns, &has_jit);
 	free(user);

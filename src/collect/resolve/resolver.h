@@ -89,6 +89,7 @@ struct resolver {
 	uint64_t ends[WALK_ENDS]; /* samples, by why their stacks end */
 	uint64_t unsymbolized;
 	uint64_t below_main;      /* stacks that end in a C library without unwind rows */
+	bool has_pending_names;   /* of the stack being put together */
 	uint64_t python_unplaced; /* stacks with frames of Python that no native frame calls */
 	struct name_failures name_failures;
 };

@@ -1,4 +1,4 @@
-/* Finds processes with CPython, attaches the runtime, and writes the walker's data to the
+/* Finds processes with language runtimes, attaches these, and writes the walker's data to the
  * kernel. */
 #include "collect/walker/interpreted.h"
 
@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "bpf/event.h"
+#include "bpf/runtime_frame.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
 #include "collect/process/process.h"
@@ -21,40 +22,52 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	MAX_KINDS = 8,
-	MAX_PLACES = 16,          /* objects with a runtime in one process */
-	MAX_NAMED = 8 << 10,      /* limit: Python frame names kept in a generation */
+	MAX_PLACES = 16, /* objects with a runtime in one process */
+	/* limit: frames of runtimes with names kept in a generation */
+	MAX_NAMED = 8 << 10,
 	MAX_NAME_BYTES = 1 << 20, /* text of these names */
 	ENDED_KEPT = 1 << 10,     /* frames of ended processes, too few to forget */
 };
 
 /* All samples of an ended process are named within this time. */
 #define NAMED_WITHIN_NS 10000000000ull
-#define READ_AGAIN_NS   1000000000ull
+/* Less than the time after which samples are resolved. */
+#define READ_AGAIN_NS   100000000ull
 
 struct named_frame {
 	enum runtime_named named;
 	uint8_t kind;
-	uint32_t name, file, line;
+	uint32_t first, n; /* functions, innermost first */
 	bool is_early;     /* requested before the process was attached */
 	uint64_t again_ns; /* the process could not be read: until when; 0: it could be */
+};
+struct named_function {
+	uint32_t name, file, line;
 };
 /* Frames by pid and words. */
 struct named_frames {
 	struct map index;
 	VEC(struct named_frame) all;
+	VEC(struct named_function) functions;
 	struct strtab texts;
 };
-/* Memory of a process next to the last read: a read costs two switches between processes, and
- * most are of a few bytes, close to each other. Longer reads are always of the process: a code
- * object is read again to see whether it has changed. */
-enum { AHEAD_BYTES = 256, AHEAD_MOST = 64 };
-struct ahead {
+/* Memory of a process next to the last reads: a read costs two switches between processes, and
+ * most are of a few bytes, close to each other. Memory that is read again is read from the process
+ * again: this shows whether it has changed. Longer reads are always of the process. */
+enum { AHEAD_BYTES = 1024, AHEAD_MOST = 64, AHEAD_WINDOWS = 16 };
+struct ahead_window {
 	uint64_t addr;
 	size_t len; /* 0: none */
 	uint8_t bytes[AHEAD_BYTES];
+	bool is_given[AHEAD_BYTES]; /* bytes that were read from it */
+};
+struct ahead {
+	struct ahead_window windows[AHEAD_WINDOWS];
+	uint32_t next; /* the one that is replaced next */
 };
 /* One runtime of a process, and the objects that it was found in. */
 struct attached {
@@ -69,14 +82,16 @@ struct interpreted {
 	struct object_table *objects;
 	struct runtime *runtimes[MAX_KINDS];
 	uint8_t frame_kinds[MAX_KINDS];
-	struct map by_pid; /* → index in all */
+	struct map by_key; /* attached_key → index in all */
 	struct user_shares users;
 	VEC(struct attached *) all; /* NULL: unused */
 	VEC(uint32_t) free_ids;
 	struct named_frames young, old;
 	size_t n_ended;     /* frames of ended processes in young */
 	uint64_t turned_ns; /* start of young, if ended processes caused it */
-	char *refused;      /* see interpreted_refused */
+	struct ahead ahead; /* while a name is read */
+	uint64_t begun_ns, waited_ns;
+	char *refused; /* see interpreted_refused */
 	struct interpreted_stats stats;
 };
 
@@ -100,6 +115,7 @@ static void named_done(struct named_frames *n)
 {
 	map_done(&n->index);
 	vec_done(&n->all);
+	vec_done(&n->functions);
 	strtab_done(&n->texts);
 }
 
@@ -108,6 +124,7 @@ struct interpreted *interpreted_new(const struct runtime_maps *maps, struct obje
 	struct interpreted *in = xcalloc(1, sizeof *in);
 
 	in->objects = objects;
+	in->begun_ns = clock_mono_ns();
 	for (int i = 0; i < MAX_KINDS && runtimes[i]; i++) {
 		in->runtimes[i] = runtimes[i]->open(maps);
 		in->frame_kinds[i] = frame_kind(runtimes[i]->language);
@@ -132,7 +149,7 @@ void interpreted_free(struct interpreted *in)
 			detach(in->all.v[i]);
 	for (int i = 0; i < MAX_KINDS && runtimes[i]; i++)
 		runtimes[i]->close(in->runtimes[i]);
-	map_done(&in->by_pid);
+	map_done(&in->by_key);
 	user_shares_done(&in->users);
 	vec_done(&in->all);
 	vec_done(&in->free_ids);
@@ -161,52 +178,92 @@ static void detect(struct interpreted *in, struct object *o)
 	elf_file_close(&f);
 }
 
-bool interpreted_is_runtime(const struct object *o)
+int interpreted_runtime_of(const struct object *o)
 {
-	return o->runtime != NULL;
+	for (int i = 0; o->runtime && runtimes[i]; i++)
+		if (o->runtime_kind == runtimes[i])
+			return i;
+	return -1;
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-static bool is_ahead(const struct ahead *w, uint64_t addr, size_t len)
+static struct ahead_window *find_ahead(struct ahead *ahead, uint64_t addr, size_t len)
 {
-	uint64_t at = addr - w->addr;
+	for (int i = 0; i < AHEAD_WINDOWS; i++) {
+		struct ahead_window *w = &ahead->windows[i];
+		uint64_t at = addr - w->addr;
 
-	return at < w->len && len <= w->len - at;
+		if (at < w->len && len <= w->len - at)
+			return w;
+	}
+	return NULL;
 }
 
 /* Reads up to the end of the page: all of that can be read, or nothing. */
-static int read_ahead(const struct attached *a, struct ahead *w, uint64_t addr, size_t len)
+static int read_ahead(const struct attached *a, struct ahead_window *w, uint64_t addr, size_t len)
 {
 	enum { PAGE = 4096 };
 	size_t left = PAGE - addr % PAGE, n = left < AHEAD_BYTES ? left : AHEAD_BYTES;
 
 	w->len = 0;
 	w->addr = addr;
+	memset(w->is_given, 0, sizeof w->is_given);
 	int rc = proc_reader_memory(a->reader, a->pid, addr, w->bytes, n > len ? n : len);
 	if (!rc)
 		w->len = n > len ? n : len;
 	return rc;
 }
 
+static void forget_ahead(struct ahead *ahead)
+{
+	for (int i = 0; i < AHEAD_WINDOWS; i++)
+		ahead->windows[i].len = 0;
+}
+
+/* Marks the bytes as given. Returns whether one was. */
+static bool is_given(struct ahead_window *w, size_t at, size_t len)
+{
+	bool was_given = false;
+
+	for (size_t i = at; i < at + len; i++) {
+		was_given |= w->is_given[i];
+		w->is_given[i] = true;
+	}
+	return was_given;
+}
+
 static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
 {
 	const struct attached *a = ctx;
-	struct ahead *w = a->ahead;
+	struct ahead_window *w = a->ahead && len ? find_ahead(a->ahead, addr, len) : NULL;
 	int rc = 0;
 
-	if (!w || len > AHEAD_MOST)
+	if (!a->ahead || len > AHEAD_MOST || !len)
 		return proc_reader_memory(a->reader, a->pid, addr, out, len);
-	if (!is_ahead(w, addr, len))
+	if (!w) {
+		w = &a->ahead->windows[a->ahead->next++ % AHEAD_WINDOWS];
 		rc = read_ahead(a, w, addr, len);
+	}
+	if (!rc && is_given(w, addr - w->addr, len)) {
+		rc = read_ahead(a, w, w->addr, addr - w->addr + len);
+		if (!rc)
+			is_given(w, addr - w->addr, len);
+	}
 	if (!rc)
 		memcpy(out, w->bytes + (addr - w->addr), len);
 	return rc;
 }
 
-static struct attached *attached_of(const struct interpreted *in, uint32_t pid)
+static uint64_t attached_key(uint32_t pid, uint32_t kind)
 {
-	const uint32_t *id = map_get(&in->by_pid, pid);
+	return (uint64_t)pid * MAX_KINDS + kind;
+}
+
+static struct attached *attached_of(const struct interpreted *in, uint32_t pid, uint32_t kind)
+{
+	const uint32_t *id =
+		kind < MAX_KINDS ? map_get(&in->by_key, attached_key(pid, kind)) : NULL;
 
 	return id ? in->all.v[*id] : NULL;
 }
@@ -218,7 +275,7 @@ static void keep(struct interpreted *in, struct attached *a)
 	if (id == in->all.n)
 		vec_push(&in->all, a);
 	in->all.v[id] = a;
-	map_put(&in->by_pid, a->pid, id);
+	map_put(&in->by_key, attached_key(a->pid, a->kind), id);
 	user_shares_change(&in->users, a->user, 0, 1);
 }
 
@@ -246,9 +303,9 @@ static void forget_ended(struct interpreted *in, size_t n_named)
 	}
 }
 
-void interpreted_forget(struct interpreted *in, uint32_t pid)
+static void forget_kind(struct interpreted *in, uint32_t pid, uint32_t kind)
 {
-	const uint32_t *id = map_get(&in->by_pid, pid);
+	const uint32_t *id = map_get(&in->by_key, attached_key(pid, kind));
 
 	if (!id)
 		return;
@@ -257,7 +314,13 @@ void interpreted_forget(struct interpreted *in, uint32_t pid)
 	detach(in->all.v[*id]);
 	in->all.v[*id] = NULL;
 	vec_push(&in->free_ids, *id);
-	map_del(&in->by_pid, pid);
+	map_del(&in->by_key, attached_key(pid, kind));
+}
+
+void interpreted_forget(struct interpreted *in, uint32_t pid)
+{
+	for (uint32_t kind = 0; kind < MAX_KINDS && runtimes[kind]; kind++)
+		forget_kind(in, pid, kind);
 }
 
 /* Finds the objects of the process with a runtime of that kind, each once. */
@@ -326,10 +389,9 @@ static bool attach(struct interpreted *in, const struct process *p, uint32_t kin
 }
 
 /* The same objects give the same result. */
-static bool is_same(const struct attached *a, uint32_t kind, const struct runtime_place *places,
-		    size_t n)
+static bool is_same(const struct attached *a, const struct runtime_place *places, size_t n)
 {
-	if (!a || a->kind != kind || a->n != n)
+	if (!a || a->n != n)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (a->places[i].object != places[i].object ||
@@ -341,7 +403,7 @@ static bool is_same(const struct attached *a, uint32_t kind, const struct runtim
 bool interpreted_is_likely_file(const char *name)
 {
 	for (int kind = 0; runtimes[kind]; kind++)
-		if (strstr(name, runtimes[kind]->language))
+		if (strstr(name, runtimes[kind]->file_name))
 			return true;
 	return false;
 }
@@ -361,30 +423,40 @@ static bool has_room(struct interpreted *in, uint32_t pid)
 {
 	uint32_t user = user_shares_owner(&in->users, pid);
 
-	return user_shares_fits(user, user_shares_used(&in->users, user), in->by_pid.n,
+	return user_shares_fits(user, user_shares_used(&in->users, user), in->by_key.n,
 				INTERPRETED_MAX);
 }
 
-bool interpreted_look(struct interpreted *in, const struct process *p, bool *waits)
+/* Returns whether the walker knows of that runtime in the process. */
+static bool look_for(struct interpreted *in, const struct process *p, uint32_t kind, bool *waits)
 {
 	struct runtime_place places[MAX_PLACES];
+	size_t n = find_places(in, p, runtimes[kind], places);
+
+	if (n && is_same(attached_of(in, p->pid, kind), places, n))
+		return true;
+	forget_kind(in, p->pid, kind);
+	if (!n)
+		return false;
+	if (has_room(in, p->pid))
+		return attach(in, p, kind, places, n, waits);
+	in->stats.refused++;
+	return false;
+}
+
+uint32_t interpreted_look(struct interpreted *in, const struct process *p, bool *waits)
+{
+	uint32_t found = 0;
 
 	*waits = false;
-	for (uint32_t kind = 0; kind < MAX_KINDS && runtimes[kind]; kind++) {
-		size_t n = find_places(in, p, runtimes[kind], places);
+	for (uint32_t kind = 0; kind < MAX_KINDS && runtimes[kind]; kind++)
+		found |= (uint32_t)look_for(in, p, kind, waits) << kind;
+	return found;
+}
 
-		if (is_same(attached_of(in, p->pid), kind, places, n))
-			return true;
-		interpreted_forget(in, p->pid);
-		if (!n)
-			continue;
-		if (!has_room(in, p->pid)) {
-			in->stats.refused++;
-			return false;
-		}
-		return attach(in, p, kind, places, n, waits);
-	}
-	return false;
+bool interpreted_has(const struct interpreted *in, uint32_t pid, uint32_t runtime)
+{
+	return attached_of(in, pid, runtime) != NULL;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -412,11 +484,53 @@ static const struct named_frame *find(const struct named_frames *n, uint64_t key
 
 /* A frame of a process that was not attached may be requested again once it is, and one that could
  * not be read just then after a while. */
-static bool is_settled(const struct interpreted *in, uint32_t pid, const struct named_frame *f)
+static bool is_settled(const struct interpreted *in, uint32_t pid, uint32_t kind,
+		       const struct named_frame *f)
 {
 	if (f && f->again_ns)
 		return clock_mono_ns() < f->again_ns;
-	return f && !(f->is_early && attached_of(in, pid));
+	return f && !(f->is_early && attached_of(in, pid, kind));
+}
+
+/* Waits a moment for the response to a read that is late, as long as all waits are within
+ * 1/WAIT_SHARE of the time: while one is late, other reads fail immediately, and names are lost. */
+static bool wait_for_reader(struct interpreted *in)
+{
+	enum { WAIT_SHARE = 20 };
+	const uint64_t moment_ns = 4000000, saved_ns = 200000000;
+	const struct timespec moment = { .tv_nsec = (long)moment_ns };
+
+	if (in->waited_ns > (clock_mono_ns() - in->begun_ns) / WAIT_SHARE + saved_ns)
+		return false;
+	in->waited_ns += moment_ns;
+	nanosleep(&moment, NULL);
+	return true;
+}
+
+/* Reads that came too late. */
+static uint64_t reads_late(const struct interpreted *in)
+{
+	struct proc_reader_stats s;
+
+	proc_reader_get_stats(in->objects->reader, &s);
+	return s.late;
+}
+
+static enum runtime_named name_with(struct interpreted *in, struct attached *a,
+				    const uint64_t words[2], struct runtime_frames *out)
+{
+	enum runtime_named named;
+	uint64_t late;
+
+	a->n_named++;
+	a->ahead = &in->ahead;
+	do {
+		late = reads_late(in);
+		forget_ahead(a->ahead);
+		named = runtimes[a->kind]->name_frame(a->process, words, out);
+	} while (reads_late(in) != late && wait_for_reader(in));
+	a->ahead = NULL;
+	return named;
 }
 
 /* Reads that failed because the process, or the machine, did not respond in time. */
@@ -428,67 +542,88 @@ static uint64_t reads_failed(const struct interpreted *in)
 	return s.late + s.refused;
 }
 
+static void put_functions(struct named_frames *to, struct named_frame *f,
+			  const struct runtime_frames *frames)
+{
+	f->first = to->functions.n;
+	f->n = frames->n;
+	for (uint32_t i = 0; i < frames->n; i++)
+		vec_push(&to->functions,
+			 (struct named_function){ strtab_put(&to->texts, frames->v[i].name),
+						  strtab_put(&to->texts, frames->v[i].file),
+						  frames->v[i].line });
+}
+
 static const struct named_frame *read_name(struct interpreted *in, uint32_t pid,
 					   const uint64_t words[2])
 {
-	struct attached *a = attached_of(in, pid);
-	struct runtime_frame f = { 0 };
-	struct named_frame named = { .named = RUNTIME_GONE, .kind = FRAME_PYTHON, .is_early = !a };
+	uint32_t kind = RUNTIME_NUMBER_OF(words[0]);
+	struct attached *a = attached_of(in, pid, kind);
+	struct runtime_frames f = { 0 };
+	struct named_frame named = {
+		.named = RUNTIME_GONE,
+		.kind = kind < MAX_KINDS ? in->frame_kinds[kind] : FRAME_INTERPRETED,
+		.is_early = !a,
+	};
 
 	uint64_t failed = reads_failed(in);
 
-	if (a) {
-		struct ahead ahead = { 0 };
-
-		a->n_named++;
-		a->ahead = &ahead;
-		named.named = runtimes[a->kind]->name_frame(a->process, words, &f);
-		a->ahead = NULL;
-		named.kind = in->frame_kinds[a->kind];
-	}
-	if (reads_failed(in) != failed)
+	if (a)
+		named.named = name_with(in, a, words, &f);
+	if (reads_failed(in) != failed && named.named == RUNTIME_UNREADABLE)
 		named.again_ns = clock_mono_ns() + READ_AGAIN_NS;
 	in->stats.unnamed += named.named == RUNTIME_GONE || named.named == RUNTIME_UNREADABLE;
 	struct named_frame *out = put(in, frame_key(pid, words), &named);
-	if (named.named == RUNTIME_NAMED) {
-		out->name = strtab_put(&in->young.texts, f.name);
-		out->file = strtab_put(&in->young.texts, f.file);
-		out->line = f.line;
-	}
+	if (named.named == RUNTIME_NAMED || named.named == RUNTIME_OWN)
+		put_functions(&in->young, out, &f);
 	return out;
+}
+
+/* Reads the name of a frame unless it is known. */
+static void see(struct interpreted *in, uint32_t pid, const uint64_t words[2])
+{
+	uint64_t key = frame_key(pid, words);
+	uint32_t kind = RUNTIME_NUMBER_OF(words[0]);
+
+	if (!is_settled(in, pid, kind, find(&in->young, key)) &&
+	    !is_settled(in, pid, kind, find(&in->old, key)))
+		read_name(in, pid, words);
 }
 
 void interpreted_seen(struct interpreted *in, const struct event_stack *st)
 {
 	const uint64_t *words = (const uint64_t *)st->addr + st->n_kernel;
+	uint32_t at = 0;
 
-	for (uint32_t i = 0; i + 1 < st->n_python && i + 1 < st->n_user; i += 2) {
-		uint64_t key = frame_key(st->tgid, words + i);
-
-		if (!is_settled(in, st->tgid, find(&in->young, key)) &&
-		    !is_settled(in, st->tgid, find(&in->old, key)))
-			read_name(in, st->tgid, words + i);
-	}
+	for (; at + 1 < st->n_python && at + 1 < st->n_user; at += 2)
+		see(in, st->tgid, words + at);
+	for (; st->flags & STACK_INLINE && at < st->n_user; at++)
+		if (is_runtime_frame(words[at]) && at + 1 < st->n_user)
+			see(in, st->tgid, words + at++);
 }
 
-void interpreted_frame(struct interpreted *in, uint32_t pid, const uint64_t words[2],
-		       struct interpreted_frame *out)
+void interpreted_frames(struct interpreted *in, uint32_t pid, const uint64_t words[2],
+			struct interpreted_frames *out)
 {
 	uint64_t key = frame_key(pid, words);
 	const struct named_frame *young = find(&in->young, key);
 	const struct named_frame *old = young ? NULL : find(&in->old, key);
-	if (!is_settled(in, pid, young ? young : old))
+	if (!is_settled(in, pid, RUNTIME_NUMBER_OF(words[0]), young ? young : old))
 		young = old = NULL;
 	const struct named_frame *f = young ? young : old ? old : read_name(in, pid, words);
-	const struct strtab *texts = old ? &in->old.texts : &in->young.texts;
+	const struct named_frames *from = old ? &in->old : &in->young;
 
-	*out = (struct interpreted_frame){
-		.named = f->named,
-		.kind = f->kind,
-		.name = strtab_get(texts, f->name),
-		.file = strtab_get(texts, f->file),
-		.line = f->line,
-	};
+	out->named = f->named;
+	out->kind = f->kind;
+	out->n = f->n;
+	out->is_pending = f->again_ns != 0;
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct named_function *function = &from->functions.v[f->first + i];
+
+		out->v[i] = (struct interpreted_frame){ strtab_get(&from->texts, function->name),
+							strtab_get(&from->texts, function->file),
+							function->line };
+	}
 }
 
 void interpreted_get_stats(const struct interpreted *in, struct interpreted_stats *out)

@@ -31,30 +31,39 @@ enum { INTERPRETED_MAX = 4096 };
 struct interpreted *interpreted_new(const struct runtime_maps *maps, struct object_table *objects);
 void interpreted_free(struct interpreted *in); /* before the objects are freed; NULL is fine */
 
-/* Looks at a process that has mapped something. Returns true when the walker knows of a runtime in
- * it; *waits: it may in a moment. */
-bool interpreted_look(struct interpreted *in, const struct process *p, bool *waits);
+/* Looks at a process that has mapped something. Returns the runtimes in it that the walker knows
+ * of, a bit for each number (bpf/runtime_frame.h); *waits: there may be another in a moment. */
+uint32_t interpreted_look(struct interpreted *in, const struct process *p, bool *waits);
 /* Returns whether a runtime is likely, by the names of mapped files: costs next to nothing. */
 bool interpreted_is_likely(const struct interpreted *in, const struct image *image);
 bool interpreted_is_likely_file(const char *name);
 /* Forgets a process that calls exec, or has ended. */
 void interpreted_forget(struct interpreted *in, uint32_t pid);
 
+/* Whether the walker knows of that runtime in the process. */
+bool interpreted_has(const struct interpreted *in, uint32_t pid, uint32_t runtime);
+
 /* Reads the names of a stack's frames. */
 void interpreted_seen(struct interpreted *in, const struct event_stack *st);
 
-/* A frame of a stack, identified by two words. */
-struct interpreted_frame {
+/* What two words of a stack stand for: a function, and those inlined into it, innermost first. */
+struct interpreted_frames {
 	enum runtime_named named;
-	uint8_t kind;            /* enum frame_kind */
-	const char *name, *file; /* valid until the next call */
-	uint32_t line;
+	uint8_t kind; /* enum frame_kind */
+	uint32_t n;   /* 0 unless named is RUNTIME_NAMED or RUNTIME_OWN */
+	/* The process did not respond in time: the same words may have a name in a moment. */
+	bool is_pending;
+	struct interpreted_frame {
+		const char *name, *file; /* valid until the next call */
+		uint32_t line;
+	} v[RUNTIME_MAX_INLINED];
 };
-void interpreted_frame(struct interpreted *in, uint32_t pid, const uint64_t words[2],
-		       struct interpreted_frame *out);
+void interpreted_frames(struct interpreted *in, uint32_t pid, const uint64_t words[2],
+			struct interpreted_frames *out);
 
-/* Returns whether the object contains a runtime: its code is then the interpreter's. */
-bool interpreted_is_runtime(const struct object *o);
+/* Returns the number of the runtime that the object contains, whose own code it is then; < 0:
+ * none. */
+int interpreted_runtime_of(const struct object *o);
 
 /* Names the first program whose interpreter cannot be walked, and says why; NULL: there was
  * none. */

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "bpf/hotspot.h"
 #include "bpf/space.h"
 #include "collect/kernel/side_band.h"
 #include "collect/kernel/walker_maps.h"
@@ -268,10 +269,10 @@ static bool put_process(struct space *s, struct process *p, uint32_t n_maps, uin
 		.image = p->image->id,
 		.n_maps = n_maps,
 		.sent_ns = clock_mono_ns(),
-		.has_python = s->interpreted && interpreted_look(s->interpreted, p, &waits),
+		.runtimes = s->interpreted ? interpreted_look(s->interpreted, p, &waits) : 0,
 	};
 
-	if ((out.has_python || waits) && s->on_runtime)
+	if ((out.runtimes || waits) && s->on_runtime)
 		s->on_runtime(s->runtime_ctx, p->pid);
 	if (bpf_map_update_elem(s->maps.processes, &p->pid, &out, BPF_ANY)) {
 		if (s->maps.processes_full)
@@ -697,6 +698,27 @@ static uint64_t raw_behind(void *ctx, uint64_t pc, uint64_t sp, uint64_t cfa)
 	return python_groups_mark(&((struct raw_walk *)ctx)->groups, pc, sp, cfa);
 }
 
+static bool raw_memory(void *ctx, void *to, size_t size, uint64_t address)
+{
+	struct raw_walk *r = ctx;
+
+	return proc_reader_memory(r->space->objects->reader, r->pid, address, to, size) == 0;
+}
+
+bool space_has_code(const struct space *s, uint32_t pid)
+{
+	return s->interpreted && interpreted_has(s->interpreted, pid, RUNTIME_HOTSPOT);
+}
+
+/* Reads what the walker in the kernel knows of HotSpot in the process. */
+static bool find_hotspot(const struct space *s, uint32_t pid, struct hotspot_process *process,
+			 struct hotspot_layout *layout)
+{
+	return space_has_code(s, pid) &&
+	       !bpf_map_lookup_elem(s->maps.hotspot_processes, &pid, process) &&
+	       !bpf_map_lookup_elem(s->maps.hotspot_layouts, &process->layout, layout);
+}
+
 static bool is_mapped(const struct image *image, uint64_t address)
 {
 	return image && image_find(image, address);
@@ -716,8 +738,21 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 			   .size_bytes = raw->stack_bytes },
 		.groups = groups,
 	};
-	struct unwind_source source = { &r,        raw_read, raw_find,   raw_table,
-					raw_chunk, NULL,     raw_behind, raw->call_sp };
+	struct hotspot_process hotspot;
+	struct hotspot_layout layout;
+	bool has_hotspot = find_hotspot(s, r.pid, &hotspot, &layout);
+	struct unwind_source source = {
+		.ctx = &r,
+		.read = raw_read,
+		.find = raw_find,
+		.table = raw_table,
+		.chunk = raw_chunk,
+		.behind = raw_behind,
+		.call_sp = raw->call_sp,
+		.hotspot = has_hotspot ? &hotspot : NULL,
+		.hotspot_layout = &layout,
+		.read_memory = raw_memory,
+	};
 	struct unwind_walk w =
 		unwind_walk(&source, (const uint64_t *)raw->regs, frames, max_frames);
 

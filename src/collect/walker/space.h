@@ -80,6 +80,10 @@ bool space_is_busy(struct space *s);
 /* Returns the object of a frame; NULL when it is gone. */
 struct object *space_object(struct space *s, uint64_t frame);
 
+/* Whether the process has code that a runtime has made, and that a walk can step through: then a
+ * stack has more words than frames. */
+bool space_has_code(const struct space *s, uint32_t pid);
+
 /* Walks a stack copy in the address space that the process had at that time, with marks for the
  * groups. max_frames: words in frames. */
 struct unwind_walk space_walk(struct space *s, const struct image *image,

@@ -28,7 +28,8 @@ static unsigned check_code(struct live *l, const struct told *told, char *lines)
 	unsigned line = 0, next_at = 0, next_line = 0;
 	char *save, *at = strtok_r(lines + 1, " ", &save);
 	bool more = at != NULL;
-	struct runtime_frame frame;
+	struct runtime_frames named_as;
+	const struct runtime_frame *frame = &named_as.v[0];
 	uint64_t words[2];
 
 	if (more)
@@ -43,17 +44,17 @@ static unsigned check_code(struct live *l, const struct told *told, char *lines)
 				next_at = atoi(at), next_line = atoi(strtok_r(NULL, " ", &save));
 		}
 		words[1] = (words[1] >> 32 << 32) | offset;
-		enum runtime_named named = cpython_runtime.name_frame(l->process, words, &frame);
+		enum runtime_named named = cpython_runtime.name_frame(l->process, words, &named_as);
 		if (offset < told->begins) {
 			ck_assert_int_eq(named, RUNTIME_LEFT_OUT);
 			continue;
 		}
 		ck_assert_int_eq(named, RUNTIME_NAMED);
-		ck_assert_msg(frame.line == line, "%s:%u %s byte %u: %u, not %u", told->file,
-			      told->first_line, told->name, offset, frame.line, line);
-		ck_assert_uint_eq(frame.start_line, told->first_line);
-		check_name(frame.name, told->name);
-		ck_assert_str_eq(frame.file, told->file);
+		ck_assert_msg(frame->line == line, "%s:%u %s byte %u: %u, not %u", told->file,
+			      told->first_line, told->name, offset, frame->line, line);
+		ck_assert_uint_eq(frame->start_line, told->first_line);
+		check_name(frame->name, told->name);
+		ck_assert_str_eq(frame->file, told->file);
 	}
 	return told->bytes / 2;
 }
@@ -140,18 +141,19 @@ static char *seen_stack(struct live *l, const struct cpython_layout *layout, uin
 {
 	const struct runtime_memory memory = { live_read, l };
 	struct cpython_frame frames[MAX_DEPTH];
-	struct runtime_frame frame;
+	struct runtime_frames named_as;
+	const struct runtime_frame *frame = &named_as.v[0];
 	struct buf text = { 0 };
 	size_t n = cpython_frames(layout, state, &memory, frames, MAX_DEPTH);
 
 	for (size_t i = 0; i < n; i++) {
 		enum runtime_named named =
-			cpython_runtime.name_frame(l->process, frames[i].words, &frame);
+			cpython_runtime.name_frame(l->process, frames[i].words, &named_as);
 
 		if (named == RUNTIME_LEFT_OUT)
 			continue;
 		ck_assert_int_eq(named, RUNTIME_NAMED);
-		buf_addf(&text, "%s %s %u\n", frame.name, frame.file, frame.line);
+		buf_addf(&text, "%s %s %u\n", frame->name, frame->file, frame->line);
 	}
 	return buf_steal(&text);
 }

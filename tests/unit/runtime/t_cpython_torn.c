@@ -128,7 +128,7 @@ START_TEST(freed_code_has_no_name)
 	for (size_t i = 0; i < all.n; i++) {
 		struct live l;
 		struct told first, second;
-		struct runtime_frame frame;
+		struct runtime_frames frame;
 		uint64_t words[2], others[2];
 
 		live_python(&l, &all.v[i], "corpus.py", NULL);
@@ -184,7 +184,7 @@ static unsigned look_at_frames(struct live *l)
 	const struct runtime_memory memory = { live_read, l };
 	struct cpython_thread threads[MAX_THREADS];
 	struct cpython_frame frames[16];
-	struct runtime_frame frame;
+	struct runtime_frames frame;
 	unsigned right = 0;
 	size_t n = cpython_threads(layout_of(l, 0), l->row.runtimes[0].head_at, &memory, threads,
 				   MAX_THREADS);
@@ -195,7 +195,7 @@ static unsigned look_at_frames(struct live *l)
 		for (size_t f = 0; f < depth; f++)
 			if (cpython_runtime.name_frame(l->process, frames[f].words, &frame) ==
 			    RUNTIME_NAMED)
-				right += check_one_of_many(&frame);
+				right += check_one_of_many(&frame.v[0]);
 	}
 	return right;
 }

@@ -23,7 +23,7 @@ static const char *shown(const struct python_order *o)
 	for (size_t i = 0; i < o->all.n; i++) {
 		const struct python_part *p = &o->all.v[i];
 		bool made = python_order_is_trampoline(o, i);
-		bool folded = !made && python_order_folds(o, i, true);
+		bool folded = !made && python_order_folds(o, i, RUNTIME_CPYTHON);
 
 		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s%c%u%s",
 			 i ? " " : "",
@@ -68,7 +68,7 @@ START_TEST(frames_of_others_between_stay)
 
 	ORDER(&o, words, 4, true);
 	ck_assert_str_eq(shown(&o), "P0 (L4) (N6) P2 (L7)");
-	ck_assert(!python_order_folds(&o, 2, false)); /* N6, in a library */
+	ck_assert(!python_order_folds(&o, 2, -1)); /* N6, in a library */
 	python_order_done(&o);
 }
 END_TEST
