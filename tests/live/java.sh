@@ -19,7 +19,7 @@ mode "C2 alone, parallel" -XX:-TieredCompilation -XX:+UseParallelGC
 # classes have no lines.
 dumped() { # NAME
 	awk -v name="\"$1\"" '$1 == name { on = 1; next } /^$/ { on = 0 } on && $1 == "at" { print $2, $3 }' "$tmp/dump" | grep -v 'Lambda' |
-		sed -E 's/\((.*\/)?(Native Method|[^:)]*)(:([0-9]+))?\)$/ \4/; s/ +$//'
+		sed -E 's/ +$//; s/\((.*\/)?(Native Method|[^:)]*)(:([0-9]+))?\)$/ \4/; s/ +$//'
 }
 sampled() { # NAME
 	local tid

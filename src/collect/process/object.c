@@ -290,6 +290,14 @@ static bool is_unchanged(const struct object *o, int fd, const struct stat *st)
 	       now.size == o->size && now.mtime_ns == o->mtime_ns;
 }
 
+/* Whether size and time of the last write are the same. A rename or a link changes neither. */
+static bool is_as_written(int fd, const struct file_stamp *stamp)
+{
+	struct file_stamp now = file_stamp_of_fd(fd);
+
+	return now.size == stamp->size && now.mtime_ns == stamp->mtime_ns;
+}
+
 /* A file may be written while it is mapped; the file of a running program, between two runs. */
 static bool was_written(const struct object_table *t, struct object *o)
 {
@@ -444,10 +452,14 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 	struct file_stamp stamp = file_stamp_of_fd(fd);
 	keep_fd(t, o, fd, &stamp);
 	keep_stat(o, &st);
-	if (file_stamp_is_newer(&stamp, o->since_ns))
+	if (file_stamp_is_newer(&stamp, o->since_ns)) {
 		leave_rewritten(t, o);
-	else
-		identify(t, o);
+		return;
+	}
+	identify(t, o);
+	/* If it was written in the meantime, the build id may be that of the new content. */
+	if (o->fd >= 0 && !is_as_written(o->fd, &stamp))
+		leave_rewritten(t, o);
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -697,7 +709,7 @@ int object_fd(struct object_table *t, struct object *o)
 			      : process_root_open(o->pid, o->name, &st);
 
 		if (fd >= 0 && is_unchanged(o, fd, &st)) {
-			struct file_stamp stamp = file_stamp_of_fd(fd);
+			struct file_stamp stamp = file_stamp_of(&st); /* before it was read */
 
 			keep_fd(t, o, fd, &stamp);
 			return fd;
