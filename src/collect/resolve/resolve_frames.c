@@ -142,14 +142,14 @@ static bool run_time_address(const struct event_stack *st, const uint64_t *user,
 	return true;
 }
 
-/* Returns how many of the user frames are plausible: a return address outside all code means that a
- * chain of frame pointers went astray in code that does not keep them. */
 /* Whether a frame of two words is at that index: one of code that a runtime has made. */
 static bool is_inline(const struct event_stack *st, const uint64_t *user, uint32_t i)
 {
 	return st->flags & STACK_INLINE && is_runtime_frame(user[i]);
 }
 
+/* Returns how many of the user frames are plausible: a return address outside all code means that a
+ * chain of frame pointers went astray in code that does not keep them. */
 static uint32_t plausible_frames(const struct process *p, const struct event_stack *st,
 				 const uint64_t *user)
 {
@@ -158,7 +158,6 @@ static uint32_t plausible_frames(const struct process *p, const struct event_sta
 
 	if (i < st->n_user)
 		i += 1 + is_inline(st, user, i);
-
 	if (!p->image || !p->image->maps.n)
 		return st->n_user;
 	while (i < st->n_user && (is_inline(st, user, i) || !run_time_address(st, user, i, &addr) ||
