@@ -109,7 +109,7 @@ struct object {
 	} starts[OBJECT_STARTS];
 	struct object_start main; /* zeros: unknown */
 
-	/* Addresses of the file (collect/process/static_data.h). */
+	/* Addresses of the file (collect/resolve/locks.c). */
 	bool extent_known;
 	struct object_extent {
 		uint64_t from, to;  /* to 0: unknown */

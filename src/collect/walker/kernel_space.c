@@ -2,13 +2,14 @@
 #include "collect/walker/kernel_space.h"
 
 #include "base/buf.h"
+#include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "collect/process/symbolize.h"
 #include "collect/walker/bpf_names.h"
-#include "collect/walker/kernel_stored.h"
 #include "profile/frame.h"
 #include "profile/sink.h"
 #include "symbol/kallsyms.h"
@@ -303,6 +304,92 @@ void kernel_space_set_sink(struct kernel_space *k, struct sink *sink)
 		map_clear(&k->named);
 }
 
+/* --- stored names ------------------------------------------------------------------------------
+ *
+ * The names of the kernel's own functions are stored in the cache directory (base/cache_dir.h), by
+ * the kernel's build id. Reading /proc/kallsyms takes 40 to 60 ms of CPU time at the end of each
+ * recording, most of it in the kernel; this file 2 ms. It has neither modules nor BPF programs, and
+ * no address that the kernel is loaded at. */
+
+#define STORED_CACHE  "kernel-names" /* in the directory of all caches */
+#define KERNEL_NOTES  "/sys/kernel/notes"
+#define STORED_SUFFIX "-names"
+enum { NOTES_MAX_BYTES = 1 << 16, STORED_MAX_BYTES = 64 << 20 };
+/* limit: stored names of all kernels */
+enum { STORED_ALL_BYTES = 16 << 20 };
+
+/* The notes have the build id. */
+static bool kernel_key(uint64_t *key)
+{
+	struct buf notes = { 0 };
+	bool good =
+		fs_read_at(AT_FDCWD, KERNEL_NOTES, NOTES_MAX_BYTES, &notes, NULL) == 0 && notes.len;
+
+	if (good)
+		*key = hash_bytes(notes.data, notes.len);
+	buf_done(&notes);
+	return good;
+}
+
+static struct symbol_source *read_stored(int fd, uint64_t start)
+{
+	struct symbol_source *names = NULL;
+	struct buf b = { 0 };
+
+	if (fs_read_fd(fd, STORED_MAX_BYTES, &b, NULL) ||
+	    kernel_table_read(b.data, b.len, start, &names))
+		names = NULL;
+	buf_done(&b);
+	return names;
+}
+
+static struct symbol_source *open_stored(const char *cache_root, uint64_t start)
+{
+	uint64_t key;
+	int dir = cache_root && kernel_key(&key) ? cache_dir_open(cache_root, STORED_CACHE, NULL)
+						 : -1;
+	int fd = dir < 0 ? -1 : cache_file_open(dir, &key, sizeof key, STORED_SUFFIX);
+	struct symbol_source *names = fd < 0 ? NULL : read_stored(fd, start);
+
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return names;
+}
+
+static void write_stored(int dir, uint64_t key, const struct symbol_source *table)
+{
+	struct cache_file f;
+	struct buf b = { 0 };
+
+	kernel_table_write(table, &b);
+	if (cache_file_create(dir, &key, sizeof key, STORED_SUFFIX, &f) == 0) {
+		if (fs_write_fd(f.fd, b.data, b.len))
+			cache_file_abort(&f);
+		else if (cache_file_commit(&f, false) == 0)
+			cache_dir_trim(dir, STORED_ALL_BYTES);
+	}
+	buf_done(&b);
+}
+
+static void save_stored(const char *cache_root, const struct symbol_source *kallsyms,
+			uint64_t start, uint64_t end)
+{
+	struct symbol_source *table;
+	uint64_t key;
+	int dir = cache_root && kernel_key(&key) ? cache_dir_open(cache_root, STORED_CACHE, NULL)
+						 : -1;
+
+	if (dir < 0)
+		return;
+	if (kernel_table_of(kallsyms, start, end, &table) == 0) {
+		write_stored(dir, key, table);
+		symbol_close(table);
+	}
+	close(dir);
+}
+
 /* --- names ------------------------------------------------------------------------------------ */
 
 static struct symbol_source *read_symbols(int (*open_symbols)(int fd, struct symbol_source **out,
@@ -417,8 +504,7 @@ static void symbolize_by_table(struct kernel_space *k, struct symbolize *s)
  * BPF programs. Returns whether they are stored. */
 static bool name_stored(struct kernel_space *k, struct symbolize *s)
 {
-	struct symbol_source *own =
-		k->hidden ? NULL : kernel_stored_open(k->cache_root, k->text.start);
+	struct symbol_source *own = k->hidden ? NULL : open_stored(k->cache_root, k->text.start);
 	struct symbol_source *programs = own && has_unnamed(k, &k->other) ? bpf_names_open() : NULL;
 
 	if (own)
@@ -449,7 +535,7 @@ static void symbolize_once(struct kernel_space *k, struct symbolize *s)
 		k->symbols_read++;
 	}
 	if (names && !is_stored && !k->hidden)
-		kernel_stored_save(k->cache_root, names, k->text.start, k->text.end);
+		save_stored(k->cache_root, names, k->text.start, k->text.end);
 	name_areas(k, s, names, true);
 	k->unnamed = 0;
 	symbol_close(names);

@@ -72,7 +72,7 @@ void kernel_space_done(struct kernel_space *k);
 uint32_t kernel_space_frame(struct kernel_space *k, uint64_t addr, uint64_t now_ns);
 /* Names the frames so far from /proc/kallsyms, except those named before, even for an earlier sink:
  * the caller that took their names knows them by mapping and offset. The kernel's own functions are
- * taken from the cache (collect/walker/kernel_stored.h) if they are there, and put there if not.
+ * taken from the cache directory if they are there, and put there if not.
  *
  * With keeps_symbols frames get their names in each sink, and symbols are compressed in memory.
  * Then it costs next to nothing, unless symbols are read again: there are more modules, a frame is
