@@ -19,7 +19,8 @@ const volatile __u32 want_kernel = 1, want_user = 1, use_tables = 1;
 /* The walk of frames of language runtimes. When it is off, each of its global functions returns
  * immediately, so the verifier checks none of them. */
 const volatile __u32 use_runtimes = 1;
-/* The reader is woken when a ring holds this much. */
+/* The reader is woken when a ring holds this much, set to half of it. Else it reads four times a
+ * second (collect/collect.c). */
 const volatile __u64 wake_bytes = 1 << 18, sample_wake_bytes = 1 << 18;
 
 /* Mixed into the marks of the seen-cache: a new value makes every CPU send all stack contents

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/page_fault.h: sends page faults of user memory with their stacks. Interrupts are off, so no
- * other program of this CPU is interrupted but one that reads user memory. */
+ * bpf/page_fault.h: sends page faults of user memory with their stacks, also those that end in a
+ * signal. Interrupts are off, so no other program of this CPU is interrupted but one that reads
+ * user memory. */
 #ifndef CRESSET_BPF_PAGE_FAULT_H
 #define CRESSET_BPF_PAGE_FAULT_H
 

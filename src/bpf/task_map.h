@@ -3,7 +3,8 @@
  * bpf/task_map.h: a value for every thread, as a macro, and the map of thread times, which both BPF
  * objects have.
  *
- *     NAME_make(task)        where the kernel may allocate: at fork, in the iterator over tasks
+ *     NAME_make(task)        where the kernel may allocate: at fork, in the iterator over tasks;
+ *                            never at a switch: before Linux 6.4 it may allocate there
  *     NAME_of(task)          NULL: the thread has no value
  *     NAME_of_current()      the same for the current task
  *     NAME_forget(task)      at its end */

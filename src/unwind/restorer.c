@@ -1,4 +1,4 @@
-/* Finds the signal restorer, and its rule. */
+/* Finds the signal restorer, and its rule: by its bytes, in C libraries that do not describe it. */
 #include "unwind/cfi.h"
 
 #include "symbol/elf/elf_file.h"
