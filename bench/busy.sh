@@ -197,7 +197,7 @@ part_shares() {
 	perf script -i "$tmp/perf.data" --no-demangle -F comm,event,ip,sym,dso 2>/dev/null >"$tmp/perf.txt"
 	while read -r comm own peer whole peer_whole points n most_points worst; do
 		say "$comm: $own and $peer samples; the largest difference $most_points points: $worst"
-		row "build: self time of \`$comm\` by function, against perf" "≤ 2 points" \
+		row "build: self time of \`$comm\` by function, against perf" "≤ 2 points, or 3σ" \
 			"$most_points points ($worst; $n functions, $own and $peer samples, 3σ $points points)" "$(met "$most_points <= 2" | sed "s/no/$(within "$most_points" "$points")/")"
 		row "… its whole stacks" "≥ 99 %" \
 			"$whole % (perf: $peer_whole %)" "$(met "$whole >= 99")"

@@ -72,12 +72,13 @@ static int check_rule(const struct relabel_rule *rule, struct err *err)
 	if (replaces && (!rule->target_label || !*rule->target_label))
 		return err_set(err, EINVAL, "action replace needs a target_label");
 	if (!replaces && rule->target_label)
-		return err_set(err, EINVAL, "action %s has no target_label", action);
+		return err_set(err, EINVAL, "action %s takes no target_label", action);
 	if (!replaces && rule->action != RELABEL_LABELMAP && rule->replacement)
-		return err_set(err, EINVAL, "action %s has no replacement", action);
+		return err_set(err, EINVAL, "action %s takes no replacement", action);
 	if (is_by_name && (rule->n_sources || rule->separator))
 		return err_set(err, EINVAL,
-			       "action %s has no source_labels: its regex is matched with names",
+			       "action %s takes no source_labels: its regex is matched against "
+			       "label names",
 			       action);
 	if ((rule->action == RELABEL_KEEP || rule->action == RELABEL_DROP) && !rule->n_sources)
 		return err_set(err, EINVAL, "action %s needs source_labels", action);

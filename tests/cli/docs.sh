@@ -39,6 +39,13 @@ broken=$(diff <(grep -oE '\] = \{ "[a-z_]+"' src/profile/meta.c | cut -d'"' -f2)
 	<(awk '/^\| `/ { print $2 }' docs/internals/losses.md | tr -d '`'))
 is "the losses equal those of the source" "$broken" ""
 
+reasons() {
+	sed -nE 's/.*REASON\("([^"]*)"\).*/\1/p' src/collect/kernel/walk_end.c
+	grep -rhoE '"\[truncated: [a-zA-Z ]+\]"' --include='*.[ch]' src | sed -E 's/"\[truncated: (.*)\]"/\1/'
+}
+holds "the source has reasons of truncated stacks" test "$(reasons | wc -l)" -gt 20
+is "truncated.tsv has each" "$(diff <(reasons | sort -u) <(tail -n +2 docs/truncated.tsv | cut -f 1 | sort))" ""
+
 # Each table next to a document is linked from one, and has as many columns in each row as in its first.
 for table in docs/*.tsv docs/internals/*.tsv; do
 	is "$table is a table" "$(awk -F '\t' 'NR == 1 { n = NF } NF != n { print FNR }' "$table")" ""

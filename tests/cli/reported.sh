@@ -80,7 +80,7 @@ rows() { "$cresset" -q report --json --type space "$@" 2>/dev/null | jq -r '.top
 is "drop_frames: costs are the callers'" "$(rows "$file")" "userB 200 userA 100 userC 50"
 is "… all frames" "$(rows --all-frames "$file")" "malloc 300 helper_keep 50"
 ends "… is reported" 0 report "$file"
-has "… with the number of samples" "6x samples without frames that the file drops (drop_frames); --all-frames shows them" "$out"
+has "… with the number of samples" "6x samples from which frames were removed (drop_frames of the file); --all-frames shows them" "$out"
 for ending in pb.gz cresset; do
 	ends "… to .$ending" 0 convert "$file" -o "$tmp/drop.$ending"
 	is "… follows the fields" "$(rows "$tmp/drop.$ending")" "userB 200 userA 100 userC 50"

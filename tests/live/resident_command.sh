@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
+# run: alone
 # The memory that a command has, by the stack that wrote to it, shortly before its end. How long before depends on how long a look at its pages takes.
 . tests/live/lib.sh
 needs_recording

@@ -1,6 +1,6 @@
 /* tests/unit/live_python.h: available interpreters, run with a script, and inspected from outside.
  *
- * These are pyenv's, Debian's, and those in roots below $BUILD/python (tests/live/python_roots.sh fetches them). */
+ * These are pyenv's, Debian's, and those in roots below $BUILD/python (tests/live/lib_python_roots.sh fetches them). */
 #ifndef CRESSET_TESTS_LIVE_PYTHON_H
 #define CRESSET_TESTS_LIVE_PYTHON_H
 

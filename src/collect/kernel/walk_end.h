@@ -1,4 +1,5 @@
-/* collect/kernel/walk_end.h: describes why the walk of a user stack ended. */
+/* collect/kernel/walk_end.h: describes why the walk of a user stack ended. docs/truncated.tsv lists
+ * all reasons, also those of files and of languages. */
 #ifndef CRESSET_COLLECT_KERNEL_WALK_END_H
 #define CRESSET_COLLECT_KERNEL_WALK_END_H
 

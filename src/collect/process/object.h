@@ -12,7 +12,7 @@
  *            ╰──────────▶ OBJECT_GONE when that fails
  *
  * A file on a file system that may not respond is never touched here, nor is a path, which may
- * cross one: another process is requested the file or a copy of it (OBJECT_AWAITED,
+ * cross one: another process supplies the file or a copy of it (OBJECT_AWAITED,
  * collect/worker/far_files.h).
  *
  * An object lives while a mapping points to it (refs) or frames do (mapping is set). Others are

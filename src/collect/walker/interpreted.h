@@ -1,10 +1,10 @@
 /* collect/walker/interpreted.h: processes that run a language whose frames src/runtime knows. They
- * are found by the objects that they map, announced to the walker in the kernel, and requested the
- * names of the frames that it sends.
+ * are found by the objects that they map, and announced to the walker in the kernel; names of the
+ * frames that it sends are read from them.
  *
  * Names are in the memory of the process, which may end at any moment. So they are read as soon as
- * a stack is seen, a quarter of a second before its samples are resolved. They are retained by the
- * words that the kernel sent, so that they outlive the process.
+ * a stack is seen, a quarter of a second before its samples are resolved. They are stored under
+ * the words that the kernel sent, so that they outlive the process.
  *
  * A process is found a few ms after it maps the files; an interpreter that describes itself only
  * once started is examined again after 5, 10, 20 … ms. A fork gets its parent's rows. Contents of

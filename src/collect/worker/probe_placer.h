@@ -51,7 +51,7 @@ struct probe_wish {
 };
 struct probe_done {
 	uint32_t serial;
-	int rc; /* 0, or -errno: no place of this file is attached */
+	int rc; /* 0; or -errno, and no place of this file is attached */
 	uint64_t took_ns;
 };
 

@@ -32,7 +32,7 @@ struct window_cost {
 };
 struct window {
 	double budget;
-	double cost; /* ns per ns that a window is open; < 0: unknown */
+	double cost; /* overhead, ns for each ns that a window is open; < 0: not measured */
 	struct window_cost spent;
 	uint64_t began_ns, next_ns, open_ns; /* open_ns: sum over all windows */
 	uint64_t length_ns;

@@ -1,4 +1,4 @@
-/* resident [exits]: has memory of known sizes, and calls hold_kept again for each line of standard input (or ends after 4 s of CPU time, with `exits`). Prints a line for each function
+/* resident [exits]: has memory of known sizes, and calls hold_kept again for each line of standard input (or ends after 12 s of CPU time, with `exits`). Prints a line for each function
  * that holds some,
  *
  *     FUNCTION PAGES
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	       2 * PAGES, PAGES, PAGES);
 	fflush(stdout);
 	if (argc > 1)
-		burn(4000000000);
+		burn(12000000000);
 	while (argc == 1 && fgets(line, sizeof line, stdin))
 		hold_kept();
 	kill(child, 9);
