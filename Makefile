@@ -120,10 +120,11 @@ $(BUILD)/libcresset-cuda.so: $(inject_src) $(wildcard src/gpu/inject/*.h) src/gp
 	    -ftls-model=initial-exec -shared -Wl,-soname,libcresset-cuda.so -Wl,-z,nodelete -Wl,-z,defs $(filter-out -fsanitize%,$(ldflags)) -o $@ $(inject_src)
 
 # The same for programs with sampled allocations: nothing of it is seen from outside.
-mem_src := $(wildcard src/mem/inject/*.c)
-$(BUILD)/libcresset-mem.so: $(mem_src) $(wildcard src/mem/inject/*.h) src/mem/live/live.h src/gpu/inject/old_libc.h $(BUILD)/stamp/flags
+mem_src := $(wildcard src/mem/inject/*.c) src/gpu/inject/version.c
+$(BUILD)/libcresset-mem.so: $(mem_src) $(wildcard src/mem/inject/*.h) src/mem/live/live.h src/gpu/inject/old_libc.h \
+                            src/gpu/ring/version_note.h $(BUILD)/gen/version.h $(BUILD)/stamp/flags
 	@mkdir -p $(@D)
-	$(CC) $(cppflags) -include gpu/inject/old_libc.h \
+	$(CC) $(cppflags) -include gpu/inject/old_libc.h -include $(BUILD)/gen/version.h \
 	    $(filter-out -fsanitize% -fno-sanitize%,$(cflags)) -fno-stack-protector -fno-omit-frame-pointer -fPIC -fvisibility=hidden \
 	    -ftls-model=initial-exec -shared -Wl,-soname,libcresset-mem.so -Wl,-z,nodelete -Wl,-z,defs $(filter-out -fsanitize%,$(ldflags)) -o $@ $(mem_src)
 

@@ -169,32 +169,34 @@ is "a large file" "$status$(state large)" 0same
 holds "… in little memory ($kib KiB)" [ "$kib" -le 30000 ]
 rm "$dir/large"
 
-# --- the library for GPU programs
-list "${files[@]}"
+# --- the libraries for programs
 old=$(printf '%s' "$version" | tr 0-9 1-90)
-sed "s/Cresset\\x00$version/Cresset\\x00$old/" "$built/libcresset-cuda.so" >"$dir/libcresset-cuda.so"
-if readelf -p .note.cresset "$dir/libcresset-cuda.so" | grep -qF "$old"; then
-	list "${files[@]}"
-	self "a library of another version" 6
-	is "… both are named" "$(check libcresset-cuda.so detail)" "of version $old, but this program is of $version"
-	is "… though it is as listed" "$(state libcresset-cuda.so)" same
-else
-	not_ok "a library of another version" "cannot make one"
-fi
-objcopy --remove-section .note.cresset "$built/libcresset-cuda.so" "$dir/libcresset-cuda.so"
-list "${files[@]}"
-self "a library without a version" 6
-has "… reports it" "of unknown version" "$(check libcresset-cuda.so detail)"
-echo text >"$dir/libcresset-cuda.so"
-self "a library that is none" 6
-strip -o "$dir/libcresset-cuda.so" "$built/libcresset-cuda.so"
-list "${files[@]}"
-self "a library without symbols" 0
-is "… has its version" "$(check libcresset-cuda.so detail)" "$version"
-rm "$dir/libcresset-cuda.so"
+for library in libcresset-cuda.so libcresset-mem.so; do
+	sed "s/Cresset\\x00$version/Cresset\\x00$old/" "$built/$library" >"$dir/$library"
+	if readelf -p .note.cresset "$dir/$library" | grep -qF "$old"; then
+		list cresset $library
+		self "$library of another version" 6
+		is "… both are named" "$(check $library detail)" "of version $old, but this program is of $version"
+		is "… though it is as listed" "$(state $library)" same
+	else
+		not_ok "$library of another version" "cannot make one"
+	fi
+	objcopy --remove-section .note.cresset "$built/$library" "$dir/$library"
+	list cresset $library
+	self "$library without a version" 6
+	has "… reports it" "of unknown version" "$(check $library detail)"
+	echo text >"$dir/$library"
+	self "$library that is none" 6
+	strip -o "$dir/$library" "$built/$library"
+	list cresset $library
+	self "$library without symbols" 0
+	is "… has its version" "$(check $library detail)" "$version"
+	rm "$dir/$library"
+done
 list cresset
 self "no library" 0
 has "… and what that costs" "no GPU time" "$(check libcresset-cuda.so detail)"
+has "… and without the other one" "no allocations" "$(check libcresset-mem.so detail)"
 
 # --- as packages have it
 mkdir -p "$tmp/usr/bin" "$tmp/usr/lib/cresset" "$tmp/usr/share/man"

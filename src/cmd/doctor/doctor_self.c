@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SELF_CHECKS = 6 };
+enum { SELF_CHECKS = 7 };
 
 struct self {
 	struct installed_dirs dirs;
@@ -164,28 +164,38 @@ static void say_files(struct self *s)
 
 /* --- libraries -------------------------------------------------------------------------------- */
 
+/* Libraries that run in other programs. They share memory with this program, so both must have one
+ * version. */
+static const struct given_library {
+	const struct gpu_attach_library *library;
+	const char *without;
+} given_libraries[] = {
+	{ &cuda_attach_library, "missing: no GPU time of programs" },
+	{ &mem_attach_library, "missing: no allocations of programs" },
+};
+
 /* The first place that has it, as for programs that get it. Returns the descriptor or -errno. */
-static int open_gpu_library(const struct self *s)
+static int open_given(const struct self *s, const char *name)
 {
 	int fd = -ENOENT;
 
 	for (size_t i = 0; i < INSTALLED_PLACES && fd == -ENOENT; i++) {
 		char path[INSTALLED_DIR_MAX + 64];
-		snprintf(path, sizeof path, "%s/%s", s->dirs.v[i], cuda_attach_library.name);
+		snprintf(path, sizeof path, "%s/%s", s->dirs.v[i], name);
 		fd = regular_file_open(AT_FDCWD, path);
 		fd = fd == -ENOTDIR ? -ENOENT : fd;
 	}
 	return fd;
 }
 
-static void say_gpu_library(struct self *s)
+static void say_given(struct self *s, const struct given_library *g)
 {
 	char version[VERSION_NOTE_BYTES] = "";
-	const char *name = cuda_attach_library.name;
-	int fd = open_gpu_library(s);
+	const char *name = g->library->name;
+	int fd = open_given(s, name);
 
 	if (fd == -ENOENT) {
-		remedy(add(s, name, CHECK_LIMITED, "missing: no GPU time of programs"), again);
+		remedy(add(s, name, CHECK_LIMITED, "%s", g->without), again);
 		return;
 	}
 	if (fd < 0) {
@@ -338,7 +348,8 @@ int doctor_self(struct cmd_line *line)
 	if (installed_dirs(&self.dirs, &err) < 0)
 		return cmd_fail(CMD_FAILED, &err);
 	say_program(&self);
-	say_gpu_library(&self);
+	for (size_t i = 0; i < sizeof given_libraries / sizeof *given_libraries; i++)
+		say_given(&self, &given_libraries[i]);
 	for (size_t i = 0; i < sizeof late_libraries / sizeof *late_libraries; i++)
 		say_late_library(&self, &late_libraries[i]);
 	say_files(&self);

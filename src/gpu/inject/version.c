@@ -1,4 +1,4 @@
-/* The version of this library, for those who read its file. */
+/* The version of libcresset-cuda.so and libcresset-mem.so, in their files. */
 #include "gpu/ring/version_note.h"
 
 #include <stdint.h>

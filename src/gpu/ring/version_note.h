@@ -1,5 +1,6 @@
-/* gpu/ring/version_note.h: the version of libcresset-cuda.so, in its file: an ELF note with the
- * version as text, so that it can be read without loading the library, also by readelf -n. */
+/* gpu/ring/version_note.h: the version of libcresset-cuda.so and libcresset-mem.so, in their files:
+ * an ELF note with the version as text, so that it can be read without loading the library, also by
+ * readelf -n. */
 #ifndef CRESSET_GPU_RING_VERSION_NOTE_H
 #define CRESSET_GPU_RING_VERSION_NOTE_H
 
