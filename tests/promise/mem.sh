@@ -50,6 +50,18 @@ is "… and no other frame is the library's" "$(grep -c 'table_add\|hook_\|marke
 holds "the text has intervals" grep -q '95 % intervals' <("$cresset" report "$tmp/m.cresset" --type inuse)
 holds "nothing is lost" grep -q " 0 lost" "$tmp/err"
 
+# A copy that is preloaded already, as of another version: two in one program would take each other's places.
+mkdir "$tmp/other"
+cp "$BUILD/libcresset-mem.so" "$tmp/other"
+export LD_PRELOAD=$tmp/other/libcresset-mem.so:libm.so.6
+is "another copy of the library is left out, and no other one" "$("$cresset" record -q -e alloc -o "$tmp/c.cresset" -- sh -c 'echo $LD_PRELOAD' 2>"$tmp/err")" \
+	"libm.so.6:$PWD/$BUILD/libcresset-mem.so"
+CRESSET_MEM_SEED=3 CRESSET_MEM_MEAN=65536 timeout "$most_s" "$cresset" record --no-progress -e alloc,mem-inuse -o "$tmp/m.cresset" -- \
+	"$progs/heap_sites" "$late" "$pause" >"$tmp/truth" 2>"$tmp/err"
+unset LD_PRELOAD
+holds "… bytes allocated" inside "$tmp/m.cresset" alloc 2 3
+holds "… bytes in use" inside "$tmp/m.cresset" inuse 4 3
+
 # Python: objects above 512 bytes, by the functions that make them.
 if command -v python3 >/dev/null; then
 	cat >"$tmp/keep.py" <<'END'

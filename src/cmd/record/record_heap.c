@@ -210,6 +210,24 @@ int record_heap_prepare(struct recording *r)
 	return check_command(r->line->command.v[0]);
 }
 
+/* Adds a list that the loader splits at colons and spaces, except copies of the library, as of
+ * another version: two in one program take each other's places, and only one's memory is read. */
+static void add_others(struct buf *b, const char *list)
+{
+	while (*list) {
+		size_t n = strcspn(list, ": ");
+		const char *slash = memrchr(list, '/', n);
+		const char *name = slash ? slash + 1 : list;
+		size_t len = list + n - name;
+
+		if (n && !(len == strlen(MEM_LIBRARY) && memcmp(name, MEM_LIBRARY, len) == 0)) {
+			buf_add(b, list, n);
+			buf_addc(b, ':');
+		}
+		list += n + (list[n] != '\0');
+	}
+}
+
 /* Nothing takes the place of a function by its name, so the order does not matter. */
 void record_heap_inject(const struct recording *r)
 {
@@ -219,7 +237,7 @@ void record_heap_inject(const struct recording *r)
 	if (!is_recorded(r))
 		return;
 	if (r->preload_before)
-		buf_addf(&b, "%s:", r->preload_before);
+		add_others(&b, r->preload_before);
 	buf_adds(&b, r->heap_library);
 	setenv(PRELOAD, buf_cstr(&b), 1);
 	snprintf(mean, sizeof mean, "%d", LIVE_MEAN_BYTES);

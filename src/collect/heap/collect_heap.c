@@ -316,8 +316,11 @@ void collect_heap_start(struct collect_heap *h)
 {
 	uint64_t now_ns = clock_mono_ns(), until_ns = now_ns + START_NS;
 
+	/* What a command has mapped before its exec is of the process that starts it. */
+	if (h->asked->wait_exec)
+		return;
 	collect_heap_scanned(h);
-	if (h->is_on && h->asked->target == TARGET_PID && !h->asked->wait_exec)
+	if (h->is_on && h->asked->target == TARGET_PID)
 		for (size_t i = 0; i < h->asked->n_ids; i++)
 			found(h, h->asked->ids[i]);
 	for (; h->programs.n && now_ns < until_ns; now_ns = clock_mono_ns()) {
