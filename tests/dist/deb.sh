@@ -23,6 +23,9 @@ pack DIST="$tmp/later" DIST_VERSION=9.9.9
 deb=$(echo "$tmp"/first/cresset_*.deb)
 dbgsym=$(echo "$tmp"/first/cresset-dbgsym_*.deb)
 later=$(echo "$tmp"/later/cresset_9.9.9_*.deb)
+dpkg-deb -R "$later" "$tmp/default"
+echo '# theirs' >>"$tmp/default/etc/cresset/agent.yaml"
+dpkg-deb --root-owner-group -b "$tmp/default" "$tmp/default.deb" >"$tmp/log"
 
 # --- contents
 field() { dpkg-deb -f "$deb" "$1"; }
@@ -82,6 +85,7 @@ in_debian() { # NAME DIR
 	cp -a --reflink=auto "$2" "$root" && rm -rf "$root/packages" "$root/var/cache/cresset" && mkdir "$root/packages"
 	cp "$deb" "$root/packages/first.deb"
 	cp "$later" "$root/packages/later.deb"
+	cp "$tmp/default.deb" "$root/packages/"
 	files >"$tmp/before"
 
 	does "it is installed" "dpkg -i /packages/first.deb"
@@ -119,6 +123,9 @@ in_debian() { # NAME DIR
 	with_systemd
 	with_other_user
 	with_full_disk
+	with_changed_default
+	with_other_formats
+	with_power_loss
 	rm -rf "$root"
 }
 
@@ -159,6 +166,85 @@ with_full_disk() {
 	has "$name: … the package is not configured" "install ok half-configured" "$out"
 	has "$name: … and is once there is room" "/var/lib/cresset:/usr/sbin/nologin" "$out"
 	is "$name: … with status 0" "$status" 0
+}
+
+# The administrator has changed a file, and so has the package.
+with_changed_default() {
+	run "dpkg -i /packages/first.deb; echo '# mine' >>/etc/cresset/agent.yaml; dpkg -i /packages/default.deb"
+	has "$name: a default that changed, too: dpkg asks" "conffile prompt" "$out"
+	says "… and leaves it unconfigured" "dpkg-query -W -f '\${Status}' cresset" "install ok unpacked"
+	does "… with --force-confold it continues" "dpkg --force-confold --configure -a"
+	says "… both files are there" "tail -qn 1 /etc/cresset/agent.yaml /etc/cresset/agent.yaml.dpkg-dist" "# mine"$'\n'"# theirs"
+	run "dpkg -P cresset"
+	says "… until the purge" "ls -d /etc/cresset 2>/dev/null" ""
+}
+# Stores of other formats: the server of the unit continues with an older one, and leaves a newer one unchanged.
+with_other_formats() {
+	local data=$root/var/lib/cresset-server server user='setpriv --reuid cresset --regid cresset --clear-groups'
+	run "dpkg -i /packages/first.deb"
+	mkdir "$data"
+	tar -xzf tests/golden/store-v0/store.tar.gz -C "$data"
+	run "chown -R cresset: /var/lib/cresset-server; chmod 700 /var/lib/cresset-server; dpkg -i /packages/later.deb"
+	unit=$(sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/cresset-server.service")
+	# shellcheck disable=SC2086
+	kept() { in_root $user cresset query --data /var/lib/cresset-server --from 2026-11-22T06:00:00Z --to 2026-11-22T08:00:00Z 'samples{}' -o - --format folded 2>&1; }
+	: >"$tmp/url"
+	# shellcheck disable=SC2086 # words
+	in_root $user $unit --listen 127.0.0.1:0 --retention 36500d >"$tmp/url" 2>"$tmp/said" &
+	server=$!
+	pids+=("$server")
+	for _ in $(seq 1200); do [ -s "$tmp/url" ] || ! kill -0 $server 2>/dev/null || sleep 0.05; done
+	holds "$name: after an upgrade, the store of an older format is served" test -s "$tmp/url"
+	kill "$(pgrep -P $server)"
+	wait $server
+	is "$name: … until it ends" $? 0
+	is "$name: … and has its data" "$(kept)" "main;a;b 3"$'\n'"main;c 4"
+	format() { python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1], isolation_level=None).execute(f"PRAGMA user_version{sys.argv[2]}"))' "$data/meta.db" "$1"; }
+	is "$name: … in today's format" "$(format '')" "(1,)"
+	format "= 99"
+	does "a downgrade is possible" "dpkg -i /packages/first.deb"
+	# shellcheck disable=SC2086
+	in_root $user $unit --listen 127.0.0.1:0 >"$tmp/said" 2>&1
+	is "$name: … but not of a store" "$?$(grep -c 'was written by a newer cresset (format version 99)' "$tmp/said")" 61
+	format "= 1"
+	is "$name: … which has its data" "$(kept)" "main;a;b 3"$'\n'"main;c 4"
+	run "dpkg -P cresset; rm -r /var/lib/cresset-server"
+}
+# interrupted FILE: an upgrade. All its processes are killed when that file exists.
+interrupted() {
+	local upgrade
+	rm -f "$root/$1"
+	# shellcheck disable=SC2086 # words
+	unshare -m -p -f --kill-child chroot "$root" env -i $quiet dpkg -i /packages/later.deb >/dev/null 2>&1 </dev/null &
+	upgrade=$!
+	pids+=("$upgrade")
+	while [ ! -e "$root/$1" ] && kill -0 $upgrade 2>/dev/null; do :; done
+	kill -KILL $upgrade
+	wait $upgrade 2>/dev/null
+}
+# recovers REMEDY: after it the later version is there, with changed files and data of before.
+recovers() {
+	says "… the data is there" "cat /var/lib/cresset/data" data
+	does "… '$1' continues" "$1"
+	says "… to the later version" "dpkg-query -W -f '\${Version} \${Status}' cresset; dpkg --verify cresset; tail -n 1 /etc/cresset/cresset.yaml" \
+		"9.9.9 install ok installed??5?????? c /etc/cresset/cresset.yaml"$'\n'"retention: 3d"
+	does "… and its program runs" "cresset --version"
+	run "dpkg -P cresset"
+}
+with_power_loss() {
+	local prepared="dpkg -i /packages/first.deb; echo 'retention: 3d' >>/etc/cresset/cresset.yaml; echo data >/var/lib/cresset/data"
+	run "$prepared"
+	interrupted usr/bin/cresset.dpkg-new
+	has "$name: a power loss while files are unpacked" "half-installed" "$(cat "$root"/var/lib/dpkg/status "$root"/var/lib/dpkg/updates/* 2>/dev/null | grep -A 3 '^Package: cresset$')"
+	recovers "dpkg -i /packages/later.deb"
+	mkdir -p "$root/run/systemd/system"
+	printf '#!/bin/sh\n: >/packages/asked\nexec sleep 1000\n' >"$root/usr/bin/systemctl"
+	run "$prepared"
+	chmod 755 "$root/usr/bin/systemctl"
+	interrupted packages/asked
+	rm -r "$root/usr/bin/systemctl" "$root/run/systemd"
+	has "$name: a power loss while it is configured" "half-configured" "$(cat "$root"/var/lib/dpkg/status "$root"/var/lib/dpkg/updates/* 2>/dev/null | grep -A 3 '^Package: cresset$')"
+	recovers "dpkg --configure -a"
 }
 
 for name in bookworm trixie; do
