@@ -342,7 +342,9 @@ static __always_inline __u64 hotspot_slot(const struct hotspot_walk *h, __s32 fr
 }
 
 /* Whether the frame pointer is that of an interpreted frame: its bytecode pointer is within the
- * code of its method. Stores the addresses of its ConstMethod (at) and of its bytecode. */
+ * code of its method. A native method has no bytecode: its pointer is 0 or, if the VM was called
+ * from the frame, as to link the method at its first call, the place where bytecode would start.
+ * Stores the addresses of its ConstMethod (at) and of its bytecode. */
 static __always_inline int hotspot_is_interpreted(struct walk *w, struct hotspot_walk *h)
 {
 	const struct hotspot_layout *l = &h->layout;
@@ -357,7 +359,7 @@ static __always_inline int hotspot_is_interpreted(struct walk *w, struct hotspot
 	    hotspot_read(w, &h->code_size, sizeof h->code_size, h->at + l->const_code_size))
 		return 0;
 	h->begin = h->at + l->const_code;
-	return !bcp || bcp - h->begin < h->code_size;
+	return !bcp || bcp == h->begin || bcp - h->begin < h->code_size;
 }
 
 /* The bytecode index. A leaf has its bytecode pointer in r13, and an older one in the slot. */
