@@ -14,6 +14,10 @@ mode() { # WORDS JAVA-OPTION…
 mode interpreted -Xint
 mode "C1 alone, serial" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 mode "C2 alone, parallel" -XX:-TieredCompilation -XX:+UseParallelGC
+mine=$(readlink -f "$(command -v java)")
+for other in $(readlink -f /usr/lib/jvm/*/bin/java | sort -u); do
+	[ "$other" = "$mine" ] || [ ! -x "$other" ] || PATH=${other%/*}:$PATH mode "$(basename "${other%/bin/java}")"
+done
 
 # Methods with lines of a thread, innermost first: by its name in a dump of the JVM, by its tid in a recording. Frames of lambdas' hidden
 # classes have no lines.
