@@ -69,6 +69,7 @@ static const struct hotspot_method *names_add(struct hotspot_names *n, uint64_t 
 struct runtime {
 	struct runtime_maps maps;
 	struct layout_set layouts;
+	struct hotspot_pool copies;
 };
 
 struct runtime_process {
@@ -198,6 +199,7 @@ static int attach(struct runtime *runtime, uint32_t pid, const struct runtime_pl
 	p->runtime = runtime;
 	p->pid = pid;
 	p->memory = *memory;
+	p->copies.pool = &runtime->copies;
 	for (size_t i = 0; i < n && rc < 0; i++) {
 		rc = attach_place(p, &places[i], why ? NULL : &first);
 		why = why ? why : rc;

@@ -115,22 +115,51 @@ static uint64_t key_of(uint64_t addr, uint32_t compile_id)
 	return hash_mix(addr, compile_id);
 }
 
+static void unlink_from_pool(struct hotspot_copies *s)
+{
+	struct hotspot_pool *p = s->pool;
+
+	*(s->newer ? &s->newer->older : &p->newest) = s->older;
+	*(s->older ? &s->older->newer : &p->oldest) = s->newer;
+	s->newer = s->older = NULL;
+}
+
+static void link_as_newest(struct hotspot_copies *s)
+{
+	struct hotspot_pool *p = s->pool;
+
+	s->older = p->newest;
+	*(s->older ? &s->older->newer : &p->oldest) = s;
+	p->newest = s;
+}
+
+/* A process without copies is not in the pool. */
 void hotspot_copies_done(struct hotspot_copies *s)
 {
+	if (!s->v.n)
+		return;
 	for (size_t i = 0; i < s->v.n; i++)
 		free(s->v.v[i]);
 	vec_done(&s->v);
 	map_done(&s->by_key);
+	s->pool->bytes -= s->bytes;
 	s->bytes = 0;
+	unlink_from_pool(s);
 }
 
-struct hotspot_copy *hotspot_copies_find(const struct hotspot_copies *s, uint64_t addr,
+struct hotspot_copy *hotspot_copies_find(struct hotspot_copies *s, uint64_t addr,
 					 uint32_t compile_id)
 {
 	const uint32_t *at = map_get(&s->by_key, key_of(addr, compile_id));
 	struct hotspot_copy *c = at ? s->v.v[*at] : NULL;
 
-	return c && c->addr == addr && c->nmethod.compile_id == compile_id ? c : NULL;
+	if (!c || c->addr != addr || c->nmethod.compile_id != compile_id)
+		return NULL;
+	if (s->newer) {
+		unlink_from_pool(s);
+		link_as_newest(s);
+	}
+	return c;
 }
 
 void hotspot_copies_add(struct hotspot_copies *s, struct hotspot_copy *c)
@@ -139,7 +168,13 @@ void hotspot_copies_add(struct hotspot_copies *s, struct hotspot_copy *c)
 
 	if (s->bytes + size > HOTSPOT_MAX_COPIES_BYTES)
 		hotspot_copies_done(s);
+	if (s->v.n)
+		unlink_from_pool(s);
+	while (s->pool->bytes + size > HOTSPOT_MAX_POOL_BYTES && s->pool->oldest)
+		hotspot_copies_done(s->pool->oldest);
+	link_as_newest(s);
 	map_put(&s->by_key, key_of(c->addr, c->nmethod.compile_id), s->v.n);
 	vec_push(&s->v, c);
 	s->bytes += size;
+	s->pool->bytes += size;
 }

@@ -247,6 +247,8 @@ struct hotspot_copy;
 enum { HOTSPOT_MAX_COPY = 64 << 10 };
 /* limit: bytes of copies per process; then all are dropped */
 enum { HOTSPOT_MAX_COPIES_BYTES = 1 << 20 };
+/* limit: bytes of copies of all JVMs; then the least recently used JVM loses its copies */
+enum { HOTSPOT_MAX_POOL_BYTES = 4 << 20 };
 
 /* Returns 0 and sets *out, to be freed with free; -E2BIG; or the error of reading. The caller
  * checks afterwards that the nmethod is still the same. */
@@ -256,15 +258,24 @@ int hotspot_copy_read(uint64_t addr, const struct hotspot_nmethod *n, uint16_t p
 struct runtime_memory hotspot_copy_memory(struct hotspot_copy *c);
 const struct hotspot_nmethod *hotspot_copy_nmethod(const struct hotspot_copy *c);
 
-struct hotspot_copies { /* zeroed = empty */
+/* The processes that have copies. Tables are read again when a frame needs a dropped copy. */
+struct hotspot_pool {                           /* zeroed = empty */
+	struct hotspot_copies *newest, *oldest; /* by last use */
+	size_t bytes;
+};
+
+/* Copies of a process. Zeroed, with a pool = empty. Does not move while it has any. */
+struct hotspot_copies {
+	struct hotspot_pool *pool;
+	struct hotspot_copies *newer, *older;
 	VEC(struct hotspot_copy *) v;
 	struct map by_key; /* address and compile id */
 	size_t bytes;
 };
 void hotspot_copies_done(struct hotspot_copies *s); /* may be filled again */
-struct hotspot_copy *hotspot_copies_find(const struct hotspot_copies *s, uint64_t addr,
+struct hotspot_copy *hotspot_copies_find(struct hotspot_copies *s, uint64_t addr,
 					 uint32_t compile_id); /* NULL: none */
-/* Takes ownership. Drops all others first if there are too many. */
+/* Takes ownership. Drops others first if there are too many: c is the newest of them. */
 void hotspot_copies_add(struct hotspot_copies *s, struct hotspot_copy *c);
 
 /* --- hotspot_scopes.c ------------------------------------------------------------------------- */

@@ -229,7 +229,8 @@ struct made {
 	struct rng rng;
 	unsigned torn_one_of; /* one word in this many reads as another; 0: none */
 	uint64_t reads;
-	struct runtime *runtime;
+	struct runtime *runtime; /* NULL: made_attach opens one */
+	bool shares_runtime;     /* of another, which is ended later */
 	struct runtime_process *process;
 	unsigned n_rows;
 };
@@ -283,14 +284,16 @@ static int made_attach(struct made *m, struct err *err)
 	const struct runtime_place place = { &object, 0x1000, 0x1000 };
 
 	object.file.code = (struct mapped_code){ { { 0x1000, 0x1000, 0 } }, 1 };
-	m->runtime = hotspot_runtime.open(&maps);
+	if (!m->runtime)
+		m->runtime = hotspot_runtime.open(&maps);
 	return hotspot_runtime.attach(m->runtime, 4711, &place, 1, &memory, &m->process, err);
 }
 
 static void made_end(struct made *m)
 {
 	hotspot_runtime.detach(m->process);
-	hotspot_runtime.close(m->runtime);
+	if (!m->shares_runtime)
+		hotspot_runtime.close(m->runtime);
 	ck_assert_uint_eq(m->n_rows, 0);
 	free(m);
 }
@@ -514,6 +517,121 @@ START_TEST(gone_when_replaced)
 }
 END_TEST
 
+/* --- copies of tables ----------------------------------------------------------------------------- */
+
+static int read_nothing_but_zeros(void *ctx, uint64_t addr, void *out, size_t len)
+{
+	(void)ctx, (void)addr;
+	memset(out, 0, len);
+	return 0;
+}
+
+/* A copy of `bytes` of scopes. */
+static void add_copy(struct hotspot_copies *s, uint32_t compile_id, uint32_t bytes)
+{
+	const struct runtime_memory memory = { read_nothing_but_zeros, NULL };
+	const struct hotspot_nmethod n = { .scopes = 0x2000,
+					   .scopes_bytes = bytes,
+					   .compile_id = compile_id };
+	struct hotspot_copy *c;
+
+	ck_assert_int_eq(hotspot_copy_read(0x1000, &n, 16, &memory, &c), 0);
+	hotspot_copies_add(s, c);
+	ck_assert_ptr_eq(hotspot_copies_find(s, 0x1000, compile_id), c);
+}
+
+static bool has_copy(struct hotspot_copies *s, uint32_t compile_id)
+{
+	return hotspot_copies_find(s, 0x1000, compile_id) != NULL;
+}
+
+/* Twenty processes have no more than the limit together. The first is used all the time and
+ * retains its copies; so do the last ones. */
+START_TEST(copies_of_all_processes)
+{
+	enum { PROCESSES = 20, EACH = 12, BYTES = 60 << 10 };
+	struct hotspot_pool pool = { 0 };
+	struct hotspot_copies all[PROCESSES] = { { 0 } };
+	size_t n_last = 0, bytes = 0;
+
+	for (unsigned i = 0; i < PROCESSES; i++)
+		all[i].pool = &pool;
+	for (unsigned i = 0; i < PROCESSES; i++)
+		for (unsigned k = 0; k < EACH; k++) {
+			add_copy(&all[i], k, BYTES);
+			ck_assert_uint_le(pool.bytes, HOTSPOT_MAX_POOL_BYTES);
+			ck_assert(has_copy(&all[0], 0));
+		}
+	ck_assert_uint_gt(pool.bytes, HOTSPOT_MAX_POOL_BYTES - EACH * (BYTES + 200));
+	for (unsigned i = 0; i < PROCESSES; i++) {
+		ck_assert(!all[i].v.n || all[i].v.n == EACH);
+		bytes += all[i].bytes;
+	}
+	ck_assert_uint_eq(bytes, pool.bytes);
+	for (unsigned i = PROCESSES; i-- > 1 && all[i].v.n;)
+		n_last++;
+	ck_assert_uint_ge(n_last, 4);
+	for (unsigned i = 1; i < PROCESSES - n_last; i++)
+		ck_assert_uint_eq(all[i].v.n, 0);
+
+	/* One process alone has its own limit, also after its copies were dropped. */
+	for (unsigned k = 0; k < 4 * EACH; k++)
+		add_copy(&all[1], 100 + k, BYTES);
+	ck_assert_uint_le(all[1].bytes, HOTSPOT_MAX_COPIES_BYTES);
+	for (unsigned i = 0; i < PROCESSES; i += 2)
+		hotspot_copies_done(&all[i]);
+	for (unsigned i = 1; i < PROCESSES; i += 2)
+		hotspot_copies_done(&all[i]);
+	ck_assert_uint_eq(pool.bytes, 0);
+	ck_assert_ptr_null(pool.newest);
+	ck_assert_ptr_null(pool.oldest);
+}
+END_TEST
+
+/* A dropped copy is read again; if its code was freed in the meantime, it is gone. */
+START_TEST(names_after_copies_were_dropped)
+{
+	enum { OTHERS = 12, CODES = 2500 };
+	struct made *first = made_new(17), *others[OTHERS];
+	uint64_t used = first->image.nmethod - image_block(&first->image) + 8;
+	struct runtime_frames f;
+
+	ck_assert_int_eq(name(first, HOTSPOT_COMPILED, first->image.nmethod, 77, 32, &f),
+			 RUNTIME_NAMED);
+	image_set(&first->image, used, 0, 1);
+	ck_assert_int_eq(name(first, HOTSPOT_COMPILED, first->image.nmethod, 77, 32, &f),
+			 RUNTIME_NAMED);
+	for (unsigned i = 0; i < OTHERS; i++) {
+		struct made *m = calloc(1, sizeof *m);
+
+		others[i] = m;
+		image_make(&m->image, 17);
+		m->runtime = first->runtime;
+		m->shares_runtime = true;
+		/* Its row is written to the maps of the first. */
+		ck_assert_int_eq(made_attach(m, NULL), 0);
+		for (unsigned k = 0; k < CODES; k++) {
+			image_set(&m->image, m->image.nmethod + 64, 1000 + k, 4);
+			ck_assert_int_eq(
+				name(m, HOTSPOT_COMPILED, m->image.nmethod, 1000 + k, 32, &f),
+				RUNTIME_NAMED);
+		}
+	}
+	ck_assert_int_eq(name(first, HOTSPOT_COMPILED, first->image.nmethod, 77, 32, &f),
+			 RUNTIME_GONE);
+	ck_assert_uint_eq(hotspot_runtime.counts(first->process)->frames[RUNTIME_GONE], 1);
+	image_set(&first->image, used, 1, 1);
+	ck_assert_int_eq(name(first, HOTSPOT_COMPILED, first->image.nmethod, 77, 32, &f),
+			 RUNTIME_NAMED);
+	ck_assert_uint_eq(f.n, 2);
+	check_frame(&f.v[0], inner, 1000, 1000);
+	check_frame(&f.v[1], outer, 203, 200);
+	for (unsigned i = 0; i < OTHERS; i++)
+		made_end(others[i]);
+	made_end(first);
+}
+END_TEST
+
 /* Scopes that point forward or to themselves, numbers without an end, methods beyond the metadata. */
 START_TEST(malformed_scopes)
 {
@@ -602,4 +720,5 @@ START_TEST(torn_tables)
 END_TEST
 
 UNIT_MAIN("hotspot", numbers, lines, names, modified_utf8, attaches, attaches_later_or_never,
-	  names_frames, gone, gone_when_replaced, malformed_scopes, torn, torn_tables)
+	  names_frames, gone, gone_when_replaced, copies_of_all_processes,
+	  names_after_copies_were_dropped, malformed_scopes, torn, torn_tables)
