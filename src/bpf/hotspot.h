@@ -52,10 +52,8 @@ enum hotspot_flags {
 	HOTSPOT_CODE_BY_OFFSET = 1,
 	/* blob_frame_complete is 16 bits wide; else 32. Both are signed. */
 	HOTSPOT_COMPLETE_IS_SHORT = 2,
-	/* nmethod_deopt is an int: the handler's distance from the blob, or, with the second flag,
-	 * from the start of its code. Otherwise a pointer. */
+	/* nmethod_deopt is an int: the handler's distance from the blob. Otherwise a pointer. */
 	HOTSPOT_DEOPT_BY_OFFSET = 4,
-	HOTSPOT_DEOPT_FROM_CODE = 8,
 };
 
 /* Offsets in bytes. A blob's fields lie within its first HOTSPOT_BLOB_BYTES. */

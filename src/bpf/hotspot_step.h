@@ -277,9 +277,8 @@ static __always_inline void hotspot_undo_deopt(struct walk *w, struct hotspot_wa
 
 	if (h->is_leaf || !l->nmethod_deopt)
 		return;
-	handler = !(l->flags & HOTSPOT_DEOPT_BY_OFFSET) ? hotspot_u64(h, l->nmethod_deopt)
-		  : l->flags & HOTSPOT_DEOPT_FROM_CODE ? h->begin + hotspot_s32(h, l->nmethod_deopt)
-						       : h->blob + hotspot_s32(h, l->nmethod_deopt);
+	handler = l->flags & HOTSPOT_DEOPT_BY_OFFSET ? h->blob + hotspot_s32(h, l->nmethod_deopt)
+						     : hotspot_u64(h, l->nmethod_deopt);
 	if (w->ip == handler &&
 	    !walk_read(w, &real, sizeof real, w->sp + hotspot_s32(h, l->nmethod_orig_pc)))
 		w->ip = real;
