@@ -449,6 +449,30 @@ static void describe(const struct runtime_process *p, struct buf *out)
 	buf_addc(out, '\n');
 }
 
+/* Methods of all heaps that are compiled now, each as a leaf at the start of its code. */
+static size_t look(const struct runtime_process *p, uint64_t (*words)[2], size_t max,
+		   size_t *threads)
+{
+	uint64_t *blobs = xcalloc(HOTSPOT_MAX_LOOKED, sizeof *blobs);
+	size_t n_blobs =
+		hotspot_blobs_list(&p->offsets, &p->row, &p->memory, blobs, HOTSPOT_MAX_LOOKED);
+	size_t n = 0;
+
+	*threads = 0;
+	for (size_t i = 0; i < n_blobs && n < max; i++) {
+		struct hotspot_blob b;
+
+		if (hotspot_blob_read(&p->offsets, &p->memory, blobs[i], &b) < 0 ||
+		    !hotspot_is_nmethod(&p->memory, b.name))
+			continue;
+		words[n][0] = runtime_frame_what(RUNTIME_HOTSPOT, HOTSPOT_COMPILED_LEAF, b.addr);
+		words[n++][1] =
+			runtime_frame_place(hotspot_get(b.bytes, p->offsets.nmethod_compile_id), 0);
+	}
+	free(blobs);
+	return n;
+}
+
 static const struct runtime_counts *counts(const struct runtime_process *p)
 {
 	return &p->counts;
@@ -465,6 +489,8 @@ const struct runtime_kind hotspot_runtime = {
 	.attach = attach,
 	.detach = detach,
 	.name_frame = name_frame,
+	.makes_code = true,
+	.look = look,
 	.describe = describe,
 	.counts = counts,
 };

@@ -160,6 +160,56 @@ int hotspot_blob_name(const struct runtime_memory *m, uint64_t name,
 	return 0;
 }
 
+/* --- all blobs -------------------------------------------------------------------------------- */
+
+struct blob_list {
+	const struct hotspot_offsets *offsets;
+	const struct runtime_memory *memory;
+	uint64_t *v;
+	size_t n, max, left; /* left: blocks that may still be read */
+};
+
+/* Adds the blobs of a piece of a segment map: segments from first on. */
+static void list_piece(struct blob_list *l, const struct hotspot_range *r, uint64_t first,
+		       const uint8_t *map, size_t n)
+{
+	struct hotspot_blob blob;
+
+	for (size_t i = 0; i < n && l->n < l->max && l->left; i++) {
+		uint64_t addr =
+			r->start + ((first + i) << r->log2_segment) + l->offsets->block_bytes;
+
+		if (map[i])
+			continue;
+		l->left--;
+		if (hotspot_blob_read(l->offsets, l->memory, addr, &blob) == 0)
+			l->v[l->n++] = addr;
+	}
+}
+
+/* A segment map is in memory up to the end of the heap's present size. */
+size_t hotspot_blobs_list(const struct hotspot_offsets *o, const struct hotspot_process *p,
+			  const struct runtime_memory *m, uint64_t *blobs, size_t max)
+{
+	enum { PIECE = 4096 };
+	struct blob_list l = { o, m, blobs, 0, max, HOTSPOT_MAX_LOOKED };
+	uint8_t map[PIECE];
+
+	for (uint32_t i = 0; i < p->n_ranges; i++) {
+		const struct hotspot_range *r = &p->ranges[i];
+		uint64_t segments = (r->end - r->start) >> r->log2_segment;
+
+		for (uint64_t at = 0, len; at < segments; at += len) {
+			len = PIECE - (r->segmap + at) % PIECE;
+			len = len < segments - at ? len : segments - at;
+			if (m->read(m->ctx, r->segmap + at, map, len) < 0)
+				break;
+			list_piece(&l, r, at, map, len);
+		}
+	}
+	return l.n;
+}
+
 /* --- the interpreter -------------------------------------------------------------------------- */
 
 /* Its code is a queue of stubs in a blob. */

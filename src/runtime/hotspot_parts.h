@@ -206,6 +206,13 @@ struct hotspot_blob {
 int hotspot_blob_read(const struct hotspot_offsets *o, const struct runtime_memory *memory,
 		      uint64_t addr, struct hotspot_blob *out);
 
+/* limit: blocks of a process's code heaps that doctor looks at */
+enum { HOTSPOT_MAX_LOOKED = 1 << 16 };
+
+/* Sets blobs[] to the blobs of blocks that are in use, at most max. Returns their number. */
+size_t hotspot_blobs_list(const struct hotspot_offsets *o, const struct hotspot_process *p,
+			  const struct runtime_memory *memory, uint64_t *blobs, size_t max);
+
 /* limit: bytes of a name of HotSpot's own code, with its end */
 enum { HOTSPOT_MAX_BLOB_NAME = 128 };
 

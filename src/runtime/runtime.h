@@ -108,9 +108,11 @@ struct runtime_kind {
 	enum runtime_named (*name_frame)(struct runtime_process *p, const uint64_t words[2],
 					 struct runtime_frames *out);
 
+	/* Its frames are of code that it makes: only the walk of a stack finds them. */
+	bool makes_code;
 	/* For display: the current frames of its threads, as the words that the walker would write,
-	 * at most max; *threads: their number. The threads run on in the meantime. NULL: the
-	 * frames can be seen by the walker only. */
+	 * at most max; *threads: their number. If it makes code: a frame in each compiled method,
+	 * and no threads. The process runs on in the meantime. */
 	size_t (*look)(const struct runtime_process *p, uint64_t (*words)[2], size_t max,
 		       size_t *threads);
 	/* For display: the runtime, its version and how both were found: one line for each runtime

@@ -40,6 +40,8 @@ for _ in $(seq 600); do
 done
 sleep 1
 timeout "$most_s" "$cresset" record -q -e off-cpu -d 2 -p "${pids[-1]}" -o "$tmp/held.cresset" 2>"$tmp/err" || not_ok "threads that wait: the recording" "$(tail -3 "$tmp/err")"
+"$cresset" doctor --json "${pids[-1]}" >"$tmp/doctor" 2>"$tmp/err"
+holds "doctor names the compiled methods" grep -qE '"language":"java","state":"ok",.*"methods":[1-9][0-9]+,"named":[1-9][0-9]+' "$tmp/doctor"
 kill -QUIT "${pids[-1]}"
 for _ in $(seq 600); do
 	grep -q 'JNI global refs' "$tmp/dump" && break

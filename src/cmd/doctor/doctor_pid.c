@@ -185,9 +185,11 @@ static void add_jit(struct buf *b, const struct term *term, uint32_t pid,
 
 static enum check_state runtime_state(const struct inspected_runtime *r)
 {
-	return !r->is_read                          ? CHECK_MISSING
-	       : r->named + r->left_out < r->frames ? CHECK_LIMITED
-						    : CHECK_OK;
+	uint64_t all = r->is_code ? r->methods - r->gone : r->frames;
+
+	return !r->is_read                    ? CHECK_MISSING
+	       : r->named + r->left_out < all ? CHECK_LIMITED
+					      : CHECK_OK;
 }
 
 static void add_runtime(struct buf *b, const struct term *term, const struct inspected_runtime *r)
@@ -211,6 +213,15 @@ static void add_runtime(struct buf *b, const struct term *term, const struct ins
 		buf_adds(b, " with names");
 	} else {
 		buf_adds(b, r->is_code ? "where a sample meets them" : "native ones only");
+	}
+	if (r->methods) {
+		add_field(b, "code");
+		fmt_count(b, r->methods);
+		buf_adds(b, " compiled methods at this moment, ");
+		fmt_count(b, r->named);
+		buf_adds(b, " with names");
+		if (r->gone)
+			buf_addf(b, ", %" PRIu64 " gone since", r->gone);
 	}
 	buf_addc(b, '\n');
 }
@@ -321,7 +332,9 @@ static void json_runtime(struct json *j, const struct inspected_runtime *r)
 	json_key_text(j, "by", r->said);
 	json_key_u64(j, "threads", r->threads);
 	json_key_u64(j, "frames", r->frames - r->left_out);
+	json_key_u64(j, "methods", r->methods);
 	json_key_u64(j, "named", r->named);
+	json_key_u64(j, "gone", r->gone);
 	json_end(j);
 }
 

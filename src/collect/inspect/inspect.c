@@ -102,8 +102,9 @@ static void look(const struct runtime_kind *kind, struct runtime_process *p,
 		enum runtime_named named = kind->name_frame(p, words[i], &frames);
 		out->named += named == RUNTIME_NAMED;
 		out->left_out += named == RUNTIME_LEFT_OUT;
+		out->gone += named == RUNTIME_GONE;
 	}
-	out->frames = n;
+	*(kind->makes_code ? &out->methods : &out->frames) = n;
 	free(words);
 }
 
@@ -130,11 +131,10 @@ static void inspect_kind(const struct runtime_kind *kind, const struct runtime_p
 	if (kind->attach(r, pid, places, n, &memory, &process, &err)) {
 		out->said = xstrdup(err.text);
 	} else {
-		if (kind->look)
-			look(kind, process, out);
+		look(kind, process, out);
 		out->said = said_of(kind, process); /* the threads have shown whether it is right */
-		out->is_code = !kind->look;
-		out->is_read = out->named || out->is_code;
+		out->is_code = kind->makes_code;
+		out->is_read = out->named || (out->is_code && !out->methods);
 		kind->detach(process);
 	}
 	kind->close(r);

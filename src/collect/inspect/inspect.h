@@ -27,7 +27,10 @@ struct inspected_runtime {
 	bool is_read; /* its frames are in stacks */
 	bool is_code; /* they are of code made at run time: only the walk of a stack finds them */
 	uint64_t threads, frames;
-	uint64_t named, left_out; /* of frames; left_out: not shown by the interpreter itself */
+	uint64_t methods; /* that are compiled, if is_code */
+	/* Of frames or methods. left_out: not shown by the interpreter itself; gone: no longer in
+	 * the process. */
+	uint64_t named, left_out, gone;
 };
 
 struct inspected_runtimes {

@@ -353,6 +353,13 @@ START_TEST(attaches)
 				  versions[i] == 25);
 		ck_assert_uint_eq(!!(m->layout.flags & HOTSPOT_DEOPT_BY_OFFSET), versions[i] != 17);
 		ck_assert_uint_eq(m->layout.nmethod_deopt, 96);
+		uint64_t words[4][2];
+		size_t threads = 9;
+		ck_assert_uint_eq(hotspot_runtime.look(m->process, words, 4, &threads), 1);
+		ck_assert_uint_eq(threads, 0);
+		ck_assert_uint_eq(RUNTIME_ADDRESS_OF(words[0][0]), m->image.nmethod);
+		ck_assert_uint_eq(RUNTIME_STAMP_OF(words[0][1]), 77);
+		ck_assert_uint_eq(hotspot_runtime.look(m->process, words, 0, &threads), 0);
 		hotspot_runtime.describe(m->process, &text);
 		ck_assert_int_eq(strncmp(buf_cstr(&text), "HotSpot ", 8), 0);
 		buf_done(&text);

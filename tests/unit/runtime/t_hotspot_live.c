@@ -160,6 +160,13 @@ static void check_names(const struct java *j, const char *dir)
 				      j->home, l.pid);
 	struct compared c = { .live = &l, .list = list };
 	size_t blobs = live_blobs(&l, compare_name, &c);
+	enum { MAX_WORDS = 16384 };
+	uint64_t(*words)[2] = xcalloc(MAX_WORDS, sizeof *words);
+	size_t threads, looked = hotspot_runtime.look(l.process, words, MAX_WORDS, &threads);
+	/* The program does not compile much more by now. */
+	ck_assert_uint_ge(looked * 100, c.compiled * 95);
+	ck_assert_uint_le(looked * 95, c.compiled * 100);
+	free(words);
 	hotspot_runtime.describe(l.process, &text);
 	printf("# %s# %zu blobs, %zu compiled methods, %zu named, %zu as listed, %zu of the VM\n",
 	       buf_cstr(&text), blobs, c.compiled, c.named, c.listed, c.own);
