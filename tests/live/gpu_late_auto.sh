@@ -98,7 +98,7 @@ is "… and of one that had it" "$(gpu_ns "injected$$")" "$(answers 1)"
 # On a busy machine the first stacks of a recording may be truncated: their time is in no stack then, but still in its kernel or copy.
 whole_stacks() { grep -v '^\[truncated' "$1" | sed 's/ [0-9]*$//' | LC_ALL=C sort; }
 by_work() { sed -E 's/^.*;([^;]*) ([0-9]+)$/\2 \1/' "$1" | awk '{ n = $1; $1 = ""; sum[$0] += n } END { for (work in sum) print work, sum[work] }' | LC_ALL=C sort; }
-is "… its stacks are those of one that is recorded by hand" "$(whole_stacks "$tmp/early.folded")" "$(whole_stacks "$tmp/hand.folded")"
+is "… its stacks are the same as in a recording by hand" "$(whole_stacks "$tmp/early.folded")" "$(whole_stacks "$tmp/hand.folded")"
 is "… and the time of each kernel and copy" "$(by_work "$tmp/early.folded")" "$(by_work "$tmp/hand.folded")"
 is "each was logged once" "$(grep -c 'has the GPU library now' "$tmp/log")" 2
 is "… and counted" "$(attached attached) $(attached refused) $(attached failed) $(attached left_out)" "2 0 0 0"
