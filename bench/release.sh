@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The release program and its archive: sizes, and what the smallest command costs beside the program that is linked with the system's libraries: time
-# and memory of --version, in turn, medians of 101.
+# and memory of --version, in turn, medians of 101. Then five upgrades as packages do them, one restart of up: the longest time without a sample of a
+# program that always runs.
 # shellcheck disable=SC2154 # tmp is of bench/lib.sh
 . bench/lib.sh
 release=$BUILD/portable/cresset
@@ -25,3 +26,25 @@ megabytes() { # PROGRAM
 # As linked: of a file that is in memory in larger pieces, the kernel maps up to 1 MB more.
 mb=$(megabytes "$release") beside=$(megabytes "$cresset")
 row "\`cresset --version\`: time, memory" "≤ 10 ms, ≤ 3 MB" "$(calc "$ms") ms, $mb MB ($beside MB with the system's libraries)" "$(met "$ms <= 10 && $mb <= 3")"
+
+chmod 755 "$tmp" # the store process is not root
+burn=upgrade-$$
+start "$progs/burn" $burn 300 >/dev/null
+rows() { # COLUMN: of the samples of that program, with the time since the one before
+	"$tmp/stripped" sql --format csv --data "$tmp/data" "SELECT $1 FROM (SELECT time, time - lag(time) OVER (ORDER BY time) AS gap FROM samples WHERE type = 'cpu' AND
+		series IN (SELECT series FROM labels WHERE key = 'comm' AND value = '$burn'))" 2>/dev/null | tail -n 1 | tr -d '\r'
+}
+for _ in $(seq 6); do
+	from=$(date +%s%N)
+	start "$tmp/stripped" up --data "$tmp/data" --listen "127.0.0.1:$((20000 + $$ % 10000))" 2>>"$tmp/up.log"
+	up=${pids[-1]}
+	for _ in $(seq 200); do
+		[ "$(rows "max(time) > $from")" != 1 ] || break
+		kill -0 "$up" || { say "up ends: $(cat "$tmp/up.log")"; exit 1; }
+		sleep 0.2
+	done
+	kill "$up"
+	wait "$up"
+done
+seconds=$(calc "$(rows "max(gap)") / 1e9")
+row "an upgrade while \`up\` runs: one restart without a sample" "≤ 2 s" "$seconds s at worst of five" "$(met "$seconds <= 2")"
