@@ -48,7 +48,7 @@ exactly() {
 }
 # The count in a note of the summary: noted WHAT
 noted() { sed -n "s/^ *note  *\([0-9,]*\): $1.*/\1/p" "$tmp/begin.err" | tr -d ,; }
-without="samples of GPU stalls in code without"
+without="samples of GPU stalls in device code that no file has"
 
 scenario "$module$both$stalls$plays"
 launches

@@ -15,7 +15,7 @@ same "from start to end" "$tmp/all.cresset" "$(total 4)" "$(total 5)"
 holds "from start to end: nothing was lost" grep -q ' 0 lost ' "$tmp/err"
 holds "from start to end: stacks are marked as estimates" grep -Eq "gpu stalls  $(total 4) samples .* 0 by exact stack, $(total 4) by estimate \(.*%\), 0 without" "$tmp/err"
 holds "… and how often was sampled" grep -q 'one in 4096 cycles of a multiprocessor' "$tmp/err"
-is "… and the number of those without code" "$(sed -n 's/^ *note  *\([0-9,]*\): samples of GPU stalls in code without.*/\1/p' "$tmp/err" | tr -d ,)" \
+is "… and the number of those without code" "$(sed -n 's/^ *note  *\([0-9,]*\): samples of GPU stalls in device code that no file has.*/\1/p' "$tmp/err" | tr -d ,)" \
 	"$(python3 tests/unit/gpu_answers.py "$CRESSET_DOUBLE" stalls | awk '$1 == "softmax" { print $4 }')"
 is "from start to end: the period is in the recording" \
 	"$("$cresset" sql --data "$tmp/all.cresset" "SELECT DISTINCT period, period_unit FROM series WHERE type = 'gpu-stall'" --format csv | tail -1)" 4096,cycles
