@@ -23,6 +23,7 @@ enum {
 	HOTSPOT_CODE_AFTER = 56,
 	HOTSPOT_SLOTS_BELOW = 64, /* bytes of an interpreted frame below its frame pointer */
 	HOTSPOT_SLOTS = 10,       /* words of it: up to the return address */
+	HOTSPOT_PARAMETERS = 16,  /* most words before the entry of a continuation */
 };
 
 struct hotspot_walk {
@@ -42,6 +43,7 @@ struct hotspot_walk {
 	union {
 		__u8 bytes[HOTSPOT_BLOB_BYTES];
 		__u8 code[HOTSPOT_CODE_BEFORE + HOTSPOT_CODE_AFTER];
+		__u64 words[HOTSPOT_PARAMETERS + 1];
 	};
 	__u64 slots[16]; /* HOTSPOT_SLOTS of them */
 };
@@ -125,9 +127,12 @@ static __always_inline int hotspot_read_blob(struct walk *w, struct hotspot_walk
 #define HOTSPOT_NAME(a, b, c, d, e, f, g, h) \
 	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | \
 	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
-#define HOTSPOT_NMETHOD      HOTSPOT_NAME('n', 'm', 'e', 't', 'h', 'o', 'd', 0)
-#define HOTSPOT_NATIVE       HOTSPOT_NAME('n', 'a', 't', 'i', 'v', 'e', ' ', 'n')
-#define HOTSPOT_CONTINUATION HOTSPOT_NAME('c', 'o', 'n', 't', 'i', 'n', 'u', 'a')
+#define HOTSPOT_NMETHOD         HOTSPOT_NAME('n', 'm', 'e', 't', 'h', 'o', 'd', 0)
+#define HOTSPOT_NATIVE          HOTSPOT_NAME('n', 'a', 't', 'i', 'v', 'e', ' ', 'n')
+/* "StubRoutines (continuation stubs)" in 21, "(continuationstubs)" in 25. */
+#define HOTSPOT_STUBS           HOTSPOT_NAME('S', 't', 'u', 'b', 'R', 'o', 'u', 't')
+#define HOTSPOT_CONTINUATION    HOTSPOT_NAME('c', 'o', 'n', 't', 'i', 'n', 'u', 'a')
+#define HOTSPOT_CONTINUATION_AT 14
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
@@ -292,11 +297,30 @@ static __always_inline int hotspot_compiled(struct walk *w, struct hotspot_walk 
 	return hotspot_leave(w, h);
 }
 
-/* The frames of a virtual thread return to a stub with the entry of its continuation at the stack
- * pointer, followed by the carrier's frame pointer and return address. */
+/* Whether the frame is that of a stub of virtual threads. */
+static __always_inline int hotspot_is_continuation(struct walk *w, struct hotspot_walk *h)
+{
+	__u64 name = hotspot_u64(h, h->layout.blob_name), rest;
+
+	return !h->is_leaf && h->layout.entry_bytes && h->name == HOTSPOT_STUBS &&
+	       !hotspot_read(w, &rest, sizeof rest, name + HOTSPOT_CONTINUATION_AT) &&
+	       rest == HOTSPOT_CONTINUATION;
+}
+
+/* The frames of a virtual thread return to a stub. Above them is the entry of its continuation,
+ * followed by the carrier's frame pointer and return address. The entry is at the stack pointer,
+ * unless parameters are there. The outermost frame has them on the stack, or had them when it was
+ * interpreted. The words may include the stub's address again. */
 static __always_inline int hotspot_to_carrier(struct walk *w, struct hotspot_walk *h)
 {
-	return hotspot_return_below(w, w->sp + h->layout.entry_bytes + 16, 1);
+	__u64 at = w->sp + h->layout.entry_bytes;
+
+	if (walk_read(w, h->words, sizeof h->words, at))
+		return walk_over(w, WALK_UNREADABLE);
+	for (int i = 0; i < HOTSPOT_PARAMETERS; i++)
+		if (h->words[i + 1] != w->ip && hotspot_is_code(h, h->words[i + 1]))
+			return hotspot_return(w, h->words[i + 1], at + i * 8 + 16, h->words[i]);
+	return step_by_fp(w);
 }
 
 /* Code with a frame pointer, or, if the pc is a leaf's, without a frame. */
@@ -327,7 +351,7 @@ static __always_inline int hotspot_by_fp(struct walk *w, struct hotspot_walk *h)
 static __always_inline int hotspot_stub(struct walk *w, struct hotspot_walk *h)
 {
 	hotspot_append(w, HOTSPOT_STUB, h->blob, 0, w->ip - h->begin);
-	if (!h->is_leaf && h->layout.entry_bytes && h->name == HOTSPOT_CONTINUATION)
+	if (hotspot_is_continuation(w, h))
 		return hotspot_to_carrier(w, h);
 	return h->frame_bytes > 0 ? hotspot_leave(w, h) : hotspot_by_fp(w, h);
 }

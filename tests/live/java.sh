@@ -14,9 +14,24 @@ mode() { # WORDS JAVA-OPTION…
 mode interpreted -Xint
 mode "C1 alone, serial" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 mode "C2 alone, parallel" -XX:-TieredCompilation -XX:+UseParallelGC
+# Stacks of mounted virtual threads, through to the thread that carries them. The tables of 21 to 24 lack what that needs.
+virtual() { # WORDS DIRECTORY-OF-JAVA JAVA-OPTION…
+	[ "$("$2/java" -XshowSettings:properties -version 2>&1 | awk '$1 == "java.specification.version" { print int($3) }')" -ge 25 ] || return 0
+	"$2/javac" -d "$tmp/virtual" tests/live/java/Virtual.java || { not_ok "$1: javac" && return; }
+	timeout "$most_s" "$cresset" record -q -F 499 -o "$tmp/virtual.cresset" -- "$2/java" "${@:3}" -cp "$tmp/virtual" Virtual "$java_seconds" 2>"$tmp/err" ||
+		not_ok "$1: the recording" "$(tail -3 "$tmp/err")"
+	"$cresset" convert -q "$tmp/virtual.cresset" --type cpu -o "$tmp/virtual.folded"
+	most "$1: virtual threads are whole" "$tmp/virtual.folded" 'Virtual\.burn' \
+		'^[^;]*;(clone3?|__clone3?|start_thread);.*;java\.util\.concurrent\.ForkJoinWorkerThread\.run\(\);.*;Virtual\.work\(long,long,int\)(;Virtual\.deep\(int\)){21};Virtual\.burn'
+}
 mine=$(readlink -f "$(command -v java)")
 for other in $(readlink -f /usr/lib/jvm/*/bin/java | sort -u); do
-	[ "$other" = "$mine" ] || [ ! -x "$other" ] || PATH=${other%/*}:$PATH mode "$(basename "${other%/bin/java}")"
+	[ -x "$other" ] || continue
+	words=$(basename "${other%/bin/java}")
+	[ "$other" = "$mine" ] || PATH=${other%/*}:$PATH mode "$words"
+	virtual "$words" "${other%/*}"
+	virtual "$words, interpreted" "${other%/*}" -Xint
+	virtual "$words, C2 alone" "${other%/*}" -XX:-TieredCompilation
 done
 
 # Methods with lines of a thread, innermost first: by its name in a dump of the JVM, by its tid in a recording. Frames of lambdas' hidden

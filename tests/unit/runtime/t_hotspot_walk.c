@@ -49,6 +49,16 @@ static bool find_nothing(void *ctx, uint64_t address, struct space_mapping *out)
 	return false;
 }
 
+static struct unwind_source source_of(struct made *m)
+{
+	return (struct unwind_source){ .ctx = m,
+				       .read = read_stack,
+				       .find = find_nothing,
+				       .hotspot = &m->process,
+				       .hotspot_layout = &m->layout,
+				       .read_memory = read_memory };
+}
+
 static uint64_t fp_of(unsigned frame)
 {
 	return STACK + (frame * FRAME_WORDS + FRAME_WORDS / 2) * 8;
@@ -100,12 +110,7 @@ START_TEST(interpreted_native_methods)
 		regs[PT_IP] = m.process.interpreter_start + 32;
 		regs[PT_SP] = STACK;
 		regs[PT_FP] = fp_of(0);
-		const struct unwind_source source = { .ctx = &m,
-						      .read = read_stack,
-						      .find = find_nothing,
-						      .hotspot = &m.process,
-						      .hotspot_layout = &m.layout,
-						      .read_memory = read_memory };
+		const struct unwind_source source = source_of(&m);
 		struct unwind_walk w = unwind_walk(&source, regs, words, 32);
 
 		ck_assert(w.has_inline);
@@ -126,4 +131,49 @@ START_TEST(interpreted_native_methods)
 }
 END_TEST
 
-UNIT_MAIN("hotspot_walk", interpreted_native_methods)
+/* The outermost frame of a virtual thread returns to a stub; the carrier's frame is above the entry of the continuation, which may be some words
+ * above the stack pointer. The words between them may have the stub's address again. */
+START_TEST(virtual_threads)
+{
+	enum { ENTRY = 64, MOST = 15, RETURNS = 40 };
+
+	for (unsigned extra = 0; extra <= MOST + 1; extra++) {
+		struct made m;
+		uint64_t regs[PT_REGS_WORDS] = { 0 }, words[32];
+
+		made_init(&m, 25);
+		struct image *g = &m.image;
+		m.layout.entry_bytes = ENTRY;
+		image_set(g, g->stub + 8, image_text(g, "StubRoutines (continuationstubs)"), 8);
+		uint64_t begin = g->outer_const + m.layout.const_code;
+		uint64_t back = g->stub + 128 + 5, ra = m.process.interpreter_start + RETURNS;
+		push(&m, 0, g->outer, begin + 9);
+		*slot(&m, 0, 8) = back;
+		/* After the return: the words between, the entry, the saved frame pointer. */
+		for (unsigned k = 0; k < extra; k++)
+			*slot(&m, 0, 16 + 8 * k) = k & 1 ? back : 7;
+		*slot(&m, 0, 16 + 8 * extra + ENTRY) = fp_of(2);
+		*slot(&m, 0, 16 + 8 * extra + ENTRY + 8) = ra;
+		push(&m, 2, g->outer, begin + 12);
+		regs[PT_IP] = m.process.interpreter_start + 32;
+		regs[PT_SP] = STACK;
+		regs[PT_FP] = fp_of(0);
+		const struct unwind_source source = source_of(&m);
+		struct unwind_walk w = unwind_walk(&source, regs, words, 32);
+
+		ck_assert_uint_ge(w.n, 4);
+		ck_assert_uint_eq(RUNTIME_KIND_OF(words[0]), HOTSPOT_INTERPRETED);
+		ck_assert_uint_eq(RUNTIME_KIND_OF(words[2]), HOTSPOT_STUB);
+		if (extra > MOST) {
+			ck_assert_uint_eq(w.n, 4);
+			continue;
+		}
+		ck_assert_uint_ge(w.n, 6);
+		ck_assert_uint_eq(words[4], runtime_frame_what(RUNTIME_HOTSPOT, HOTSPOT_INTERPRETED,
+							       g->outer));
+		ck_assert_uint_eq(RUNTIME_OFFSET_OF(words[5]), 12);
+	}
+}
+END_TEST
+
+UNIT_MAIN("hotspot_walk", interpreted_native_methods, virtual_threads)
