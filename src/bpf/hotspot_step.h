@@ -107,12 +107,24 @@ static __always_inline int hotspot_find_blob(struct walk *w, struct hotspot_walk
 	return 1;
 }
 
+/* Reads the first bytes of the blob. A small one may be the last so far, with the page after it not
+ * in memory yet. */
+static __always_inline int hotspot_read_bytes(struct walk *w, struct hotspot_walk *h)
+{
+	__u32 in_page = 4096 - (h->blob & 4095);
+
+	if (!hotspot_read(w, h->bytes, sizeof h->bytes, h->blob))
+		return 0;
+	return in_page >= sizeof h->bytes ||
+	       hotspot_read(w, h->bytes, in_page & (sizeof h->bytes - 1), h->blob);
+}
+
 /* Reads the header of the blob. */
 static __always_inline int hotspot_read_blob(struct walk *w, struct hotspot_walk *h)
 {
 	const struct hotspot_layout *l = &h->layout;
 
-	if (hotspot_read(w, h->bytes, sizeof h->bytes, h->blob) ||
+	if (hotspot_read_bytes(w, h) ||
 	    hotspot_read(w, &h->name, sizeof h->name, hotspot_u64(h, l->blob_name)))
 		return 1;
 	h->begin = l->flags & HOTSPOT_CODE_BY_OFFSET ? h->blob + hotspot_s32(h, l->blob_code)

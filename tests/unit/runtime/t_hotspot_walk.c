@@ -176,4 +176,68 @@ START_TEST(virtual_threads)
 }
 END_TEST
 
-UNIT_MAIN("hotspot_walk", interpreted_native_methods, virtual_threads)
+/* --- the end of a code heap ----------------------------------------------------------------------- */
+
+enum { HEAP = 0x20000, PAGE = 4096, SEGMAP = 0x30000, NAME = 0x40000, LAST_BLOB = HEAP + 0xf10 };
+
+/* Of the heap only the first page is in memory. */
+static bool read_page(void *ctx, void *to, size_t size, uint64_t address)
+{
+	const struct made *m = ctx;
+	const struct {
+		uint64_t start;
+		const void *bytes;
+		size_t size;
+	} parts[] = { { HEAP, m->image.bytes, PAGE },
+		      { SEGMAP, m->image.bytes + PAGE, PAGE },
+		      { NAME, "nmethod", 8 } };
+
+	for (size_t i = 0; i < 3; i++)
+		if (address >= parts[i].start && address - parts[i].start < parts[i].size &&
+		    size <= parts[i].size - (address - parts[i].start)) {
+			memcpy(to, (const char *)parts[i].bytes + (address - parts[i].start), size);
+			return true;
+		}
+	return false;
+}
+
+static void set_word(struct made *m, uint64_t at, uint64_t value, size_t size)
+{
+	memcpy(m->image.bytes + at, &value, size);
+}
+
+START_TEST(last_blob_before_memory_that_is_absent)
+{
+	struct made m = { .process.n_ranges = 1 };
+	uint64_t regs[PT_REGS_WORDS] = { 0 }, words[32], at = LAST_BLOB - HEAP;
+
+	m.process.ranges[0] = (struct hotspot_range){
+		.start = HEAP, .end = HEAP + 4 * PAGE, .segmap = SEGMAP, .log2_segment = 8
+	};
+	m.layout = (struct hotspot_layout){ .version = 17,
+					    .block_header = 16,
+					    .blob_name = 8,
+					    .blob_code = 32,
+					    .blob_frame_size = 20,
+					    .blob_frame_complete = 24,
+					    .nmethod_compile_id = 64 };
+	set_word(&m, at + 8, NAME, 8);
+	set_word(&m, at + 20, 4, 4);
+	set_word(&m, at + 24, UINT32_MAX, 4);
+	set_word(&m, at + 32, LAST_BLOB + 128, 8);
+	set_word(&m, at + 64, 77, 4);
+	regs[PT_IP] = LAST_BLOB + 144;
+	regs[PT_SP] = STACK;
+	struct unwind_source source = source_of(&m);
+	source.read_memory = read_page;
+	struct unwind_walk w = unwind_walk(&source, regs, words, 32);
+
+	ck_assert_uint_ge(w.n, 2);
+	ck_assert_uint_eq(words[0],
+			  runtime_frame_what(RUNTIME_HOTSPOT, HOTSPOT_COMPILED_LEAF, LAST_BLOB));
+	ck_assert_uint_eq(words[1], runtime_frame_place(77, 16));
+}
+END_TEST
+
+UNIT_MAIN("hotspot_walk", interpreted_native_methods, virtual_threads,
+	  last_blob_before_memory_that_is_absent)
