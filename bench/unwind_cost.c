@@ -1,4 +1,4 @@
-/* unwind_cost SECONDS tables|fp|helper PID…: watches processes at 999 Hz and prints, for the SECONDS after a warm-up, the run time of
+/* unwind_cost SECONDS tables|fp|helper|native PID…: watches processes at 999 Hz and prints, for the SECONDS after a warm-up, the run time of
  * the sampling program for one sample in µs, the number of samples, and the mean of steps of a walk. Needs kernel.bpf_stats_enabled.
  *
  * The program also runs at ticks that hit other processes, and returns: what such a run takes is measured before and taken off. */
@@ -85,6 +85,7 @@ int main(int argc, char **argv)
 		return 2;
 	opts.unwind = strcmp(argv[2], "fp") ? UNWIND_AUTO : UNWIND_FP;
 	opts.plain_walk = strcmp(argv[2], "helper") == 0;
+	opts.no_runtimes = strcmp(argv[2], "native") == 0;
 	for (int i = 3; i < argc; i++)
 		pids[i - 3] = strtoul(argv[i], NULL, 10);
 	double other_ns = ns_without_sample(opts);

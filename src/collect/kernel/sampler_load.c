@@ -193,7 +193,7 @@ static void set_knobs(struct sampler *s, bool plain)
 	k->max_user = s->opts.max_depth;
 	k->has_current_task_btf = (s->kernel.has & FEATURE_CURRENT_TASK) != 0;
 	k->has_task_pt_regs = (s->kernel.has & FEATURE_TASK_REGS) != 0;
-	k->use_runtimes = !is_missing(s, GROUP_RUNTIMES);
+	k->use_runtimes = !s->opts.no_runtimes && !is_missing(s, GROUP_RUNTIMES);
 	k->by_cycles = s->by_cycles;
 	k->sample_period_ns = 1000000000ull / s->opts.freq_hz;
 	size_rings(s);

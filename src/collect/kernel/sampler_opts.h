@@ -134,6 +134,8 @@ struct sampler_opts {
 	uint64_t max_walk_ns;
 	/* walk with the kernel's helper only, as if the verifier refused our walk (tests) */
 	bool plain_walk;
+	/* without the walkers of runtimes, as if the verifier refused them (bench) */
+	bool no_runtimes;
 };
 
 /* Replaces 0 by the defaults, except in max_rate: an explicit limit reserves ring space for that
