@@ -95,7 +95,9 @@ path_shares() { # WORDS
 	sum=$(grep -E "^chain;.*${S}(heavy|light)\\(" "$tmp/cpu.folded" | folded_sum)
 	while read -r name of ns; do
 		got=$(grep -E "^$name;.*${S}$of\\(" "$tmp/cpu.folded" | folded_sum)
-		near "$1: percent of the chain in $of" "$(awk "BEGIN { print 100 * $got / $sum }")" "$(awk "BEGIN { print 100 * $ns / $all }")" 3
+		# 3.3 standard deviations of a share of that many samples, which a right share exceeds in one test of 1000
+		near "$1: percent of the chain in $of" "$(awk "BEGIN { print 100 * $got / $sum }")" "$(awk "BEGIN { print 100 * $ns / $all }")" \
+			"$(awk "BEGIN { s = $ns / $all; t = 330 * sqrt(s * (1 - s) / $sum); print t < 3 ? 3 : t }")"
 	done < <(awk '$1 == "path" { print $2, $3, $4 }' "$tmp/truth")
 }
 
