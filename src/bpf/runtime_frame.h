@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 /* Numbers of runtimes, which are their indices in runtimes[] (runtime/runtime.h). */
-enum runtime_number { RUNTIME_CPYTHON = 0, RUNTIME_HOTSPOT = 1, RUNTIME_NUMBERS };
+enum runtime_number { RUNTIME_CPYTHON = 0, RUNTIME_HOTSPOT = 1, RUNTIME_V8 = 2, RUNTIME_NUMBERS };
 
 #define RUNTIME_FRAME         (1ull << 62)
 #define RUNTIME_IS_MARK       (1ull << 61)

@@ -29,11 +29,14 @@ static __always_inline void fork_runtimes(__u32 parent, __u32 child)
 {
 	struct cpython_process *p = bpf_map_lookup_elem(&cpython_processes, &parent);
 	struct hotspot_process *h = bpf_map_lookup_elem(&hotspot_processes, &parent);
+	struct v8_process *v = bpf_map_lookup_elem(&v8_processes, &parent);
 
 	if (p)
 		bpf_map_update_elem(&cpython_processes, &child, p, BPF_ANY);
 	if (h)
 		bpf_map_update_elem(&hotspot_processes, &child, h, BPF_ANY);
+	if (v)
+		bpf_map_update_elem(&v8_processes, &child, v, BPF_ANY);
 }
 
 /* Removes everything known about a program that has ended. */
@@ -43,6 +46,7 @@ static __always_inline void forget_space(__u32 tgid)
 	bpf_map_delete_elem(&recipes, &tgid);
 	bpf_map_delete_elem(&cpython_processes, &tgid);
 	bpf_map_delete_elem(&hotspot_processes, &tgid);
+	bpf_map_delete_elem(&v8_processes, &tgid);
 }
 
 /* A child has its parent's mappings. */

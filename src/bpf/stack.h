@@ -6,7 +6,7 @@
 #define CRESSET_BPF_STACK_H
 
 #include "bpf/cpython_place.h"
-#include "bpf/hotspot_walk.h"
+#include "bpf/runtime_walk.h"
 #include "bpf/unwind.h"
 
 /* --- tasks whose user stack is gone ----------------------------------------------------------- */
@@ -126,7 +126,7 @@ static __always_inline struct known_frame *walk_known(struct walk *w, __u32 i)
 static __always_inline void walk_put(struct walk *w, __u64 frame)
 {
 	struct scratch *s = scratch_of(w);
-	__u32 at = s->head.n_kernel + s->head.n_python + w->n;
+	__u64 at = s->head.n_kernel + s->head.n_python + w->n;
 
 	asm volatile("" : "+r"(at));
 	if (at < SCRATCH_ADDRS)
@@ -155,8 +155,12 @@ static __always_inline int walk_step(struct scratch *s, struct known_frames *kno
 	if (sp && sp == s->call_sp) /* the frames so far belong to the call and its callees */
 		s->gpu_call = w->n;
 	if (walk_known_frame(w, &known->frames[at])) {
-		int stepped = w->has_code ? hotspot_frame(s->index) : HOTSPOT_NOT_MINE;
+		int stepped = HOTSPOT_NOT_MINE;
 
+		if (w->has_code & 1u << RUNTIME_HOTSPOT)
+			stepped = hotspot_frame(s->index);
+		if (w->has_code & 1u << RUNTIME_V8 && stepped == HOTSPOT_NOT_MINE)
+			stepped = v8_frame(s->index);
 		if (stepped == HOTSPOT_OVER ||
 		    (stepped == HOTSPOT_NOT_MINE && walk_any_frame(s->index)))
 			return 1;
@@ -264,7 +268,11 @@ static __always_inline void begin_code(struct scratch *s, const struct space_pro
 	__u32 most = SCRATCH_USER - 2 - LOAD(s->head.n_python);
 
 	w->most = 0;
-	w->has_code = p && p->runtimes & 1u << RUNTIME_HOTSPOT && hotspot_begin(s->index, tgid);
+	w->has_code = 0;
+	if (p && p->runtimes & 1u << RUNTIME_HOTSPOT && hotspot_begin(s->index, tgid))
+		w->has_code |= 1u << RUNTIME_HOTSPOT;
+	if (p && p->runtimes & 1u << RUNTIME_V8 && v8_begin(s->index, tgid))
+		w->has_code |= 1u << RUNTIME_V8;
 	if (!w->has_code)
 		return;
 	if (max_user >= WALK_MAX_USER)

@@ -27,7 +27,7 @@ struct walk {
 	__u32 has_address; /* a frame is an address */
 	__u32 missing;     /* the table that was not loaded */
 	__u32 by_rule;     /* the last step used a rule */
-	__u32 has_code;    /* the process has code that a runtime steps through */
+	__u32 has_code;    /* a bit for each runtime that has made code in the process */
 	__u32 has_inline;  /* there are frames of two words */
 	__u32 most;        /* words, for max grows with these frames; 0: it does not */
 	__u32 table;       /* the last one checked, and ready; 0: none */

@@ -46,7 +46,7 @@ struct runtime_process; /* a process that runs it */
 /* An object as the process has mapped it: code at start is mapped from pgoff of the file. */
 struct runtime_place {
 	const struct runtime_object *object;
-	uint64_t start, pgoff;
+	uint64_t start, pgoff, end;
 };
 
 /* Strings are valid until the next call for the process. */
@@ -84,6 +84,8 @@ struct runtime_kind {
 	const char *language; /* of its frames: "python" */
 	/* A part of the names of files that may contain it: "python", "libjvm". */
 	const char *file_name;
+	/* The same code may be mapped more than once: every mapping is a place. */
+	bool is_mapped_twice;
 
 	/* path: the file's name, which determines some versions. Returns 0 and sets *out, to be
 	 * freed with object_free; -ENODATA if the runtime is not in the file; -ENOTSUP if its

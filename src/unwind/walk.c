@@ -1,10 +1,11 @@
-/* Compiles bpf/unwind.h and bpf/hotspot_step.h for user space, with their memory accesses
- * replaced. */
+/* Compiles bpf/unwind.h, bpf/hotspot_step.h and bpf/v8_step.h for user space, with their memory
+ * accesses replaced. */
 #include "unwind/walk.h"
 
 #include "base/mem.h"
 #include "bpf/hotspot_step.h"
 #include "bpf/unwind.h"
+#include "bpf/v8_step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct twin {
 	uint64_t *frames;
 	uint32_t called;
 	struct hotspot_walk hotspot;
+	struct v8_walk v8;
 };
 
 static struct twin *twin_of(struct walk *w)
@@ -74,6 +76,11 @@ static int hotspot_read(struct walk *w, void *to, __u32 size, __u64 address)
 	return !s->read_memory(s->ctx, to, size, address);
 }
 
+static int v8_read(struct walk *w, void *to, __u32 size, __u64 address)
+{
+	return hotspot_read(w, to, size, address);
+}
+
 struct known_frame *unwind_known_new(void)
 {
 	return xcalloc(KNOWN_FRAMES, sizeof(struct known_frame));
@@ -90,6 +97,8 @@ static int walk_one(struct walk *w)
 	if (walk_known_frame(w, walk_known(w, known_index(w, pc)))) {
 		int stepped = s->hotspot ? hotspot_step(w, &twin_of(w)->hotspot) : HOTSPOT_NOT_MINE;
 
+		if (s->v8 && stepped == HOTSPOT_NOT_MINE)
+			stepped = v8_step(w, &twin_of(w)->v8);
 		if (stepped == HOTSPOT_OVER || (stepped == HOTSPOT_NOT_MINE && walk_frame(w)))
 			return 0;
 	}
@@ -115,6 +124,8 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 		t.hotspot.process = *source->hotspot;
 		t.hotspot.layout = *source->hotspot_layout;
 	}
+	if (source->v8)
+		t.v8.process = *source->v8;
 	walk_begin(w);
 	while (walk_one(w))
 		;

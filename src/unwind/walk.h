@@ -12,6 +12,7 @@
 struct hotspot_layout;
 struct hotspot_process;
 struct space_mapping;
+struct v8_process;
 
 /* Access to the walked process. All functions get ctx. */
 struct unwind_source {
@@ -29,10 +30,11 @@ struct unwind_source {
 	 * to cfa; 0: none. May be NULL. */
 	uint64_t (*behind)(void *ctx, uint64_t pc, uint64_t sp, uint64_t cfa);
 	uint64_t call_sp; /* a caller's stack pointer to look for; 0: none */
-	/* HotSpot in the process: its frames are two words each; NULL: none. Then read_memory
-	 * reads memory outside of the stack. */
+	/* HotSpot and V8 in the process: their frames are two words each; NULL: none. Then
+	 * read_memory reads memory outside of the stack. */
 	const struct hotspot_process *hotspot;
 	const struct hotspot_layout *hotspot_layout;
+	const struct v8_process *v8;
 	bool (*read_memory)(void *ctx, void *to, size_t size, uint64_t address);
 };
 

@@ -77,7 +77,7 @@ static void read_all(struct memory *m)
 	const struct runtime_maps maps = { put, drop, NULL };
 	const struct runtime_memory memory = { read_memory, m };
 	struct runtime_object object = { .file.code = { { { 0x1000, 0x1000, 0 } }, 1 } };
-	const struct runtime_place place = { &object, 0x1000, 0x1000 };
+	const struct runtime_place place = { &object, 0x1000, 0x1000, 0x2000 };
 	struct runtime *r = hotspot_runtime.open(&maps);
 	struct runtime_process *p = NULL;
 	struct buf text = { 0 };

@@ -214,7 +214,7 @@ static inline bool live_mapping(void *ctx, const struct proc_map *m)
 	ck_assert_int_eq(hotspot_file_read(&f, &l->file, &err), 0);
 	elf_file_close(&f);
 	close(fd);
-	l->place = (struct runtime_place){ l->object, m->start, m->pgoff };
+	l->place = (struct runtime_place){ l->object, m->start, m->pgoff, m->end };
 	return false;
 }
 

@@ -217,8 +217,8 @@ static inline bool live_mapping(void *ctx, const struct proc_map *m)
 	snprintf(l->name, sizeof l->name, "%s", m->name);
 	int rc = live_detect(m->name, m->name, &l->objects[l->n_places], &err);
 	if (rc == 0) {
-		l->places[l->n_places] =
-			(struct runtime_place){ l->objects[l->n_places], m->start, m->pgoff };
+		l->places[l->n_places] = (struct runtime_place){ l->objects[l->n_places], m->start,
+								 m->pgoff, m->end };
 		l->n_places++;
 	} else {
 		ck_assert_msg(rc == -ENODATA || rc == -ENOEXEC || rc == -ENOENT, "%s: %s", m->name,

@@ -109,8 +109,8 @@ static void note_problem(struct gpu_probes *g, const char *what, int rc)
 /* Maps that each object has for itself, to build stacks in. */
 static bool is_own_map(const char *name)
 {
-	static const char *const own[] = { "scratches", "known", "python_walks", "open_python",
-					   "hotspot_walks" };
+	static const char *const own[] = { "scratches",   "known",         "python_walks",
+					   "open_python", "hotspot_walks", "v8_walks" };
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (strcmp(name, own[i]) == 0)

@@ -49,18 +49,18 @@ struct runtime_finds { /* zeroed = empty */
 	VEC(struct runtime_find) found;
 };
 
-/* start, pgoff: of its first executable mapping. */
+/* start, end, pgoff: of its first executable mapping. */
 static void runtime_finds_add(struct runtime_finds *f, const struct elf_file *elf, const char *path,
-			      uint64_t start, uint64_t pgoff)
+			      uint64_t start, uint64_t end, uint64_t pgoff)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
 		struct runtime_find find = { .kind = i };
 		int rc = runtimes[i]->detect(elf, path, &find.object, &find.err);
 		if (rc && rc != -ENOTSUP)
 			continue;
-		find.place = (struct runtime_place){ .object = find.object,
-						     .start = start,
-						     .pgoff = pgoff };
+		find.place = (struct runtime_place){
+			.object = find.object, .start = start, .end = end, .pgoff = pgoff
+		};
 		vec_push(&f->found, find);
 	}
 }
@@ -226,7 +226,7 @@ static void inspect_elf(struct inspector *in, int fd, const struct proc_map *m, 
 		   elf_file_section(&f, ".note.go.buildid", SHT_NULL, &section);
 	if (f.header.e_ident[EI_CLASS] == ELFCLASS32)
 		in->out->is_32bit = true;
-	runtime_finds_add(&in->runtimes, &f, o->path, m->start, m->pgoff);
+	runtime_finds_add(&in->runtimes, &f, o->path, m->start, m->end, m->pgoff);
 	if (unwind_table_build(fd, &table, NULL) == 0) {
 		o->frames_from = frame_section(&f);
 		o->frame_rows = table.n_rows;

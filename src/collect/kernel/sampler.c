@@ -323,6 +323,7 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.blocks = bpf_map__fd(s->bpf->maps.blocks),
 		.hotspot_processes = bpf_map__fd(s->bpf->maps.hotspot_processes),
 		.hotspot_layouts = bpf_map__fd(s->bpf->maps.hotspot_layouts),
+		.v8_processes = bpf_map__fd(s->bpf->maps.v8_processes),
 		.tables = bpf_map__fd(s->bpf->maps.tables),
 		.segments = bpf_map__fd(s->bpf->maps.segments),
 		.processes_full = &s->bpf->bss->processes_full,

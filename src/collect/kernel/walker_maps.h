@@ -10,6 +10,7 @@
 struct space_maps {
 	int processes, blocks, tables, segments;
 	int hotspot_processes, hotspot_layouts; /* written by runtime/hotspot.c */
+	int v8_processes;                       /* … by runtime/v8.c */
 	uint32_t max_segments;
 	/* Set while some processes have no entry in processes: they are walked by frame pointers.
 	 * NULL: unused. */

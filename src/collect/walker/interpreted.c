@@ -338,8 +338,9 @@ static size_t find_places(struct interpreted *in, const struct process *p,
 			detect(in, o);
 		if (!o->runtime || o->runtime_kind != kind)
 			continue;
-		if (!n || places[n - 1].object != o->runtime)
-			places[n++] = (struct runtime_place){ o->runtime, m->start, m->pgoff };
+		if (!n || places[n - 1].object != o->runtime || kind->is_mapped_twice)
+			places[n++] =
+				(struct runtime_place){ o->runtime, m->start, m->pgoff, m->end };
 	}
 	return n;
 }

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "bpf/hotspot.h"
 #include "bpf/space.h"
+#include "bpf/v8.h"
 #include "collect/kernel/side_band.h"
 #include "collect/kernel/walker_maps.h"
 #include "collect/process/image.h"
@@ -707,16 +708,23 @@ static bool raw_memory(void *ctx, void *to, size_t size, uint64_t address)
 
 bool space_has_code(const struct space *s, uint32_t pid)
 {
-	return s->interpreted && interpreted_has(s->interpreted, pid, RUNTIME_HOTSPOT);
+	return s->interpreted && (interpreted_has(s->interpreted, pid, RUNTIME_HOTSPOT) ||
+				  interpreted_has(s->interpreted, pid, RUNTIME_V8));
 }
 
 /* Reads what the walker in the kernel knows of HotSpot in the process. */
 static bool find_hotspot(const struct space *s, uint32_t pid, struct hotspot_process *process,
 			 struct hotspot_layout *layout)
 {
-	return space_has_code(s, pid) &&
+	return s->interpreted && interpreted_has(s->interpreted, pid, RUNTIME_HOTSPOT) &&
 	       !bpf_map_lookup_elem(s->maps.hotspot_processes, &pid, process) &&
 	       !bpf_map_lookup_elem(s->maps.hotspot_layouts, &process->layout, layout);
+}
+
+static bool find_v8(const struct space *s, uint32_t pid, struct v8_process *process)
+{
+	return s->interpreted && interpreted_has(s->interpreted, pid, RUNTIME_V8) &&
+	       !bpf_map_lookup_elem(s->maps.v8_processes, &pid, process);
 }
 
 static bool is_mapped(const struct image *image, uint64_t address)
@@ -741,6 +749,8 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 	struct hotspot_process hotspot;
 	struct hotspot_layout layout;
 	bool has_hotspot = find_hotspot(s, r.pid, &hotspot, &layout);
+	struct v8_process v8;
+	bool has_v8 = find_v8(s, r.pid, &v8);
 	struct unwind_source source = {
 		.ctx = &r,
 		.read = raw_read,
@@ -751,6 +761,7 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 		.call_sp = raw->call_sp,
 		.hotspot = has_hotspot ? &hotspot : NULL,
 		.hotspot_layout = &layout,
+		.v8 = has_v8 ? &v8 : NULL,
 		.read_memory = raw_memory,
 	};
 	struct unwind_walk w =

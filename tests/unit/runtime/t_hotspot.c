@@ -281,7 +281,7 @@ static int made_attach(struct made *m, struct err *err)
 	const struct runtime_maps maps = { made_put, made_drop, m };
 	const struct runtime_memory memory = { made_read, m };
 	struct runtime_object object = { m->image.file };
-	const struct runtime_place place = { &object, 0x1000, 0x1000 };
+	const struct runtime_place place = { &object, 0x1000, 0x1000, 0x2000 };
 
 	object.file.code = (struct mapped_code){ { { 0x1000, 0x1000, 0 } }, 1 };
 	if (!m->runtime)

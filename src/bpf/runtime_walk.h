@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * bpf/hotspot_walk.h: the maps of HotSpot's walker, and the step that a walk takes for a frame of
- * its code (bpf/hotspot_step.h). */
-#ifndef CRESSET_BPF_HOTSPOT_WALK_H
-#define CRESSET_BPF_HOTSPOT_WALK_H
+ * bpf/runtime_walk.h: the maps of the walkers of code that runtimes have made, and the step that a
+ * walk takes for a frame of it (bpf/hotspot_step.h, bpf/v8_step.h). */
+#ifndef CRESSET_BPF_RUNTIME_WALK_H
+#define CRESSET_BPF_RUNTIME_WALK_H
 
 #include "bpf/hotspot_step.h"
 #include "bpf/maps.h"
+#include "bpf/v8_step.h"
 
 /* --- written by user space -------------------------------------------------------------------- */
 
@@ -25,6 +26,14 @@ struct {
 	__type(value, struct hotspot_layout);
 } hotspot_layouts SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, V8_MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, struct v8_process);
+} v8_processes SEC(".maps");
+
 /* --- state of walks --------------------------------------------------------------------------- */
 
 /* By the index of the scratch. */
@@ -34,6 +43,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct hotspot_walk);
 } hotspot_walks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCHES);
+	__type(key, __u32);
+	__type(value, struct v8_walk);
+} v8_walks SEC(".maps");
+
+/* --- HotSpot ---------------------------------------------------------------------------------- */
 
 static int hotspot_read(struct walk *w, void *to, __u32 size, __u64 address)
 {
@@ -71,6 +89,37 @@ __weak int hotspot_frame(__u32 index)
 	if (!use_runtimes || !s || !h)
 		return HOTSPOT_NOT_MINE;
 	return hotspot_step(&s->walk, h);
+}
+
+/* --- V8 --------------------------------------------------------------------------------------- */
+
+static int v8_read(struct walk *w, void *to, __u32 size, __u64 address)
+{
+	(void)w;
+	return bpf_probe_read_user(to, size, (const void *)address) != 0;
+}
+
+/* As hotspot_begin. */
+__weak int v8_begin(__u32 index, __u32 tgid)
+{
+	struct v8_walk *v = bpf_map_lookup_elem(&v8_walks, &index);
+	const struct v8_process *p = bpf_map_lookup_elem(&v8_processes, &tgid);
+
+	if (!use_runtimes || !v || !p)
+		return 0;
+	v->process = *p;
+	return 1;
+}
+
+/* Returns enum v8_stepped, which has the values of enum hotspot_stepped. As hotspot_frame. */
+__weak int v8_frame(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct v8_walk *v = bpf_map_lookup_elem(&v8_walks, &index);
+
+	if (!use_runtimes || !s || !v)
+		return V8_NOT_MINE;
+	return v8_step(&s->walk, v);
 }
 
 #endif
