@@ -10,8 +10,8 @@
 struct err;
 struct program_news;
 
-/* programs, ring: maps of bpf/programs.h; the caller's. Adds itself to epoll_fd (EPOLLIN, data.u64
- * is tag). */
+/* programs, ring: maps of bpf/sample.bpf.c; the caller's. Adds itself to epoll_fd (EPOLLIN,
+ * data.u64 is tag). */
 int program_news_open(int programs, int ring, int epoll_fd, uint64_t tag, struct program_news **out,
 		      struct err *err);
 /* Takes the programs that have started so far. */

@@ -33,7 +33,7 @@ enum collect_event {
 	COLLECT_WAITS = COLLECT_OFF_CPU | COLLECT_SCHED_WAIT | COLLECT_WALL | COLLECT_LOCK,
 	COLLECT_PAGE_FAULT = 16384,
 	COLLECT_RSS = 32768, /* collect/resolve/resident.h */
-	/* Recorded at page faults (bpf/page_fault.h). */
+	/* Recorded at page faults (bpf/sample.bpf.c). */
 	COLLECT_FAULTS = COLLECT_PAGE_FAULT | COLLECT_RSS,
 	/* Recorded by a library in the program (mem/live/live.h): types alloc and alloc-objects;
 	 * inuse and inuse-objects. */

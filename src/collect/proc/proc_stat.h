@@ -1,4 +1,4 @@
-/* collect/proc/proc_stat.h: reads /proc/PID/stat and /proc/PID/status (proc(5)). */
+/* collect/proc/proc_stat.h: reads /proc/PID/stat, status and exe (proc(5)). */
 #ifndef CRESSET_COLLECT_PROC_PROC_STAT_H
 #define CRESSET_COLLECT_PROC_PROC_STAT_H
 
@@ -45,5 +45,9 @@ enum proc_thread proc_find_thread(uint32_t pid, uint32_t ns_tid);
 /* Sets *bytes to RssAnon. Returns 0, or -errno if the process is gone or has no
  * memory. */
 int proc_rss_anon(uint32_t pid, uint64_t *bytes);
+
+/* Calls fn for each process of /proc that runs a program, with the path of its file. Waits for no
+ * other process. */
+void proc_programs(void (*fn)(void *ctx, uint32_t pid, const char *path), void *ctx);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/vec.h"
 #include "collect/kernel/side_band.h"
 #include "collect/kernel/walk_end.h"
-#include "collect/proc/proc_programs.h"
 #include "collect/proc/proc_stat.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"

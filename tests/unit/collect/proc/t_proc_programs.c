@@ -2,7 +2,7 @@
 /* The programs that run now: this one is among them, with its file. */
 #include "unit.h"
 
-#include "collect/proc/proc_programs.h"
+#include "collect/proc/proc_stat.h"
 
 #include <limits.h>
 #include <unistd.h>
