@@ -23,7 +23,7 @@ enum {
 	HOTSPOT_CODE_AFTER = 56,
 	HOTSPOT_SLOTS_BELOW = 64, /* bytes of an interpreted frame below its frame pointer */
 	HOTSPOT_SLOTS = 10,       /* words of it: up to the return address */
-	HOTSPOT_PARAMETERS = 16,  /* most words before the entry of a continuation */
+	HOTSPOT_PARAMETERS = 4, /* most words before the entry of a continuation: enter() has two */
 };
 
 struct hotspot_walk {

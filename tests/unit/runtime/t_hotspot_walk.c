@@ -135,7 +135,7 @@ END_TEST
  * above the stack pointer. The words between them may have the stub's address again. */
 START_TEST(virtual_threads)
 {
-	enum { ENTRY = 64, MOST = 15, RETURNS = 40 };
+	enum { ENTRY = 64, MOST = 3, RETURNS = 40 };
 
 	for (unsigned extra = 0; extra <= MOST + 1; extra++) {
 		struct made m;
