@@ -26,7 +26,8 @@ for mode in --jitless "--no-opt --always-sparkplug" "--no-opt --no-sparkplug" --
 	waits "$mode"
 done
 options=(--perf-basic-prof --interpreted-frames-native-stack)
-look "${options[*]}" "${options[@]}"
+quiet=(--logfile="$tmp/v8.log" --no-logfile-per-isolate) # V8 opens one in the current directory
+look "${options[*]}" "${options[@]}" "${quiet[@]}"
 rm -f "/tmp/perf-$(awk '$1 == "pid" { print $2 }' "$tmp/truth").map"
 whole_stacks "${options[*]}"
 finish
