@@ -126,7 +126,9 @@ static __always_inline void v8_append(struct walk *w, struct v8_walk *v, __u32 k
 
 static __always_inline __u32 v8_code32(const struct v8_walk *v, __u32 at)
 {
-	return *(const __u32 *)(v->code + at);
+	__u64 low = v->words[at / 8 & 7] >> at % 8 * 8;
+
+	return at % 8 > 4 ? low | v->words[(at / 8 + 1) & 7] << (8 - at % 8) * 8 : low;
 }
 
 /* After `pop %rbp`: at `ret`, or in `cmp $N,%rcx; jg; ret $N`. */

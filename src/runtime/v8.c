@@ -15,6 +15,7 @@ struct runtime_object {
 
 struct runtime {
 	struct runtime_maps maps;
+	size_t n_line_ends; /* of all processes */
 };
 
 /* The first frames of a version that is not in the table: if the layout does not fit too many of
@@ -148,6 +149,7 @@ static int attach(struct runtime *runtime, uint32_t pid, const struct runtime_pl
 		return err_set(err, -rc, "no memory for the process: %s", strerror(-rc));
 	}
 	p->has_row = true;
+	p->lines.n_all = &runtime->n_line_ends;
 	*out = p;
 	return 0;
 }
@@ -196,9 +198,10 @@ static const char *name_of(const struct v8_function *f, const char *file, uint32
 	return buf_cstr(to);
 }
 
-/* Adds a function. position: in its script. */
-static void add_frame(struct runtime_process *p, const struct v8_function *f, int32_t position,
-		      struct runtime_frames *out)
+/* Adds a function. position: in its script. Returns 0, or an error if the function was moved until
+ * its end. */
+static int add_frame(struct runtime_process *p, const struct v8_function *f, int32_t position,
+		     struct runtime_frames *out)
 {
 	const struct v8_reader r = reader_of(p);
 	struct runtime_frame *to = &out->v[out->n];
@@ -214,6 +217,7 @@ static void add_frame(struct runtime_process *p, const struct v8_function *f, in
 		.start_line = start_line,
 	};
 	out->n++;
+	return v8_function_check(&r, f);
 }
 
 /* The offset in a frame is counted from the array's address, with its tag. */
@@ -243,12 +247,12 @@ static int name_in_builtin(struct runtime_process *p, const uint64_t words[2],
 	if (rc < 0)
 		return rc;
 	*is_own = !f.bytecode && !*f.name;
-	add_frame(p, &f,
-		  f.bytecode ? bytecode_position(&r, &f, RUNTIME_OFFSET_OF(words[1]))
-			     : V8_NO_POSITION,
-		  out);
+	rc = add_frame(p, &f,
+		       f.bytecode ? bytecode_position(&r, &f, RUNTIME_OFFSET_OF(words[1]))
+				  : V8_NO_POSITION,
+		       out);
 	v8_function_done(&f);
-	return 0;
+	return rc;
 }
 
 /* A function that is known by its code. */
@@ -261,26 +265,53 @@ static int add_site(struct runtime_process *p, const struct v8_site *site,
 
 	if (rc < 0)
 		return rc;
-	add_frame(p, &f, site->offset, out);
+	rc = add_frame(p, &f, site->offset, out);
 	v8_function_done(&f);
-	return 0;
+	return rc;
 }
 
-static int name_optimized(struct runtime_process *p, const struct v8_code *code, uint64_t pc,
-			  struct runtime_frames *out)
+/* Whether the code still is the one that was read, and calls the same functions: the garbage
+ * collector moves them. */
+static int check_sites(const struct v8_reader *r, const struct v8_code *code, uint64_t pc,
+		       const struct v8_site *sites, uint32_t n)
 {
-	const struct v8_reader r = reader_of(p);
-	struct v8_site sites[RUNTIME_MAX_INLINED];
+	struct v8_site now[RUNTIME_MAX_INLINED];
 	struct v8_code again;
-	uint32_t n;
-	int rc = v8_code_sites(&r, code, pc, sites, RUNTIME_MAX_INLINED, &n);
+	uint32_t n_now = 0;
+	int rc = v8_code_find(r, pc, &again);
 
-	for (uint32_t i = 0; i < n && rc == 0; i++)
-		rc = add_site(p, &sites[i], out);
-	rc = rc < 0 ? rc : v8_code_find(&r, pc, &again);
 	if (rc == 0 && (again.start != code->start || again.code != code->code))
 		rc = -ESTALE;
+	rc = rc < 0 ? rc : v8_code_sites(r, code, pc, now, RUNTIME_MAX_INLINED, &n_now);
+	if (rc == 0 && n_now != n)
+		rc = -ESTALE;
+	for (uint32_t i = 0; i < n && rc == 0; i++)
+		if (now[i].shared != sites[i].shared || now[i].offset != sites[i].offset)
+			rc = -ESTALE;
 	return rc;
+}
+
+/* The code must be that of the frame's function. A leaf without a known function gets no name:
+ * other code may be at its place by now. */
+static int name_optimized(struct runtime_process *p, const struct v8_code *code, uint64_t pc,
+			  const uint64_t words[2], struct runtime_frames *out)
+{
+	const struct v8_reader r = reader_of(p);
+	const uint64_t own = RUNTIME_ADDRESS_OF(words[0]) + 1;
+	struct v8_site sites[RUNTIME_MAX_INLINED];
+	struct v8_function f;
+	uint32_t n = 0;
+	int rc = v8_function_read(&r, own, words[1] >> V8_PC_BITS, UINT32_MAX >> 16, &f);
+
+	if (rc < 0)
+		return rc;
+	v8_function_done(&f);
+	rc = v8_code_sites(&r, code, pc, sites, RUNTIME_MAX_INLINED, &n);
+	if (rc == 0 && sites[n - 1].shared != own)
+		rc = -ESTALE;
+	for (uint32_t i = 0; i < n && rc == 0; i++)
+		rc = add_site(p, &sites[i], out);
+	return rc < 0 ? rc : check_sites(&r, code, pc, sites, n);
 }
 
 /* Other code does not name its function: the frame has it. Baseline code belongs to the function
@@ -301,7 +332,7 @@ static int name_by_frame(struct runtime_process *p, const struct v8_code *code,
 	if (is_baseline && f.data != code->code && f.bytecode != bytecode)
 		rc = -ESTALE;
 	else
-		add_frame(p, &f, V8_NO_POSITION, out);
+		rc = add_frame(p, &f, V8_NO_POSITION, out);
 	v8_function_done(&f);
 	return rc;
 }
@@ -316,8 +347,10 @@ static int name_compiled(struct runtime_process *p, const uint64_t words[2],
 
 	if (rc < 0)
 		return rc;
+	if (!RUNTIME_ADDRESS_OF(words[0]))
+		return -ESTALE;
 	if (v8_code_is_optimized(&p->file.layout, &code))
-		return name_optimized(p, &code, pc, out);
+		return name_optimized(p, &code, pc, words, out);
 	return name_by_frame(p, &code, words, out);
 }
 
@@ -345,7 +378,7 @@ static enum runtime_named name_frame(struct runtime_process *p, const uint64_t w
 		rc = name_compiled(p, words, out);
 	if (rc < 0)
 		out->n = 0;
-	note_trial(p, rc < 0);
+	note_trial(p, rc == -EBADMSG || rc == -ESTALE);
 	enum runtime_named named = rc == 0 && is_own ? RUNTIME_OWN : named_by(rc);
 	p->counts.frames[named]++;
 	return named;

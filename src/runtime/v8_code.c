@@ -41,8 +41,8 @@ static int look_in_page(const struct v8_reader *r, uint64_t page, uint64_t pc, u
 	uint64_t words[PAGE / 8], before = r->layout->code_before;
 	int rc = r->memory->read(r->memory->ctx, page, words, sizeof words);
 
-	if (rc < 0)
-		return -ESTALE;
+	if (rc < 0) /* late reads and refused ones: not now */
+		return rc == -EAGAIN || rc == -EBUSY ? -EBUSY : -ESTALE;
 	for (uint32_t at = PAGE; at > 0;) {
 		at -= ALIGN;
 		/* The word is before the code, which may start in the next page. */
@@ -149,7 +149,9 @@ int v8_code_sites(const struct v8_reader *r, const struct v8_code *c, uint64_t p
 	if (rc < 0)
 		return rc;
 	if (!l->has_sparse_positions)
-		v8_positions_read(r, table, pc - c->start, &at);
+		rc = v8_positions_read(r, table, pc - c->start, &at);
+	if (rc < 0 && rc != -ENODATA && rc != -EBADMSG)
+		return rc;
 	while (at.inlining >= 0) {
 		struct inlined call;
 		uint64_t shared;

@@ -2,6 +2,7 @@
 #include "runtime/v8_parts.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static int read_name(const struct v8_reader *r, uint64_t at, struct v8_function 
 	if (rc == -EBADMSG || rc == -E2BIG)
 		rc = 0, buf_clear(&text);
 	if (rc == 0)
-		out->name = strdup(buf_cstr(&text));
+		out->name = xstrdup(buf_cstr(&text));
 	buf_done(&text);
 	return rc;
 }
@@ -130,11 +131,20 @@ int v8_function_read(const struct v8_reader *r, uint64_t shared, uint32_t stamp,
 		f.bytecode = bytecode_of(r, data);
 	}
 	rc = read_name(r, name, &f);
-	stamp = v8_stamp(name, script);
+	f.shared = shared;
+	f.stamp = stamp = v8_stamp(name, script);
 	rc = rc < 0 ? rc : check(r, shared, stamp, UINT32_MAX, &name, &script);
 	if (rc < 0)
 		v8_function_done(&f);
 	else
 		*out = f;
 	return rc;
+}
+
+int v8_function_check(const struct v8_reader *r, const struct v8_function *f)
+{
+	uint64_t name, script;
+	int rc = check(r, f->shared, f->stamp, UINT32_MAX, &name, &script);
+
+	return rc == 0 && f->script && !v8_is(r, script, r->layout->type_script) ? -ESTALE : rc;
 }

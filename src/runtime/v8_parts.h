@@ -12,6 +12,7 @@
 #ifndef CRESSET_RUNTIME_V8_PARTS_H
 #define CRESSET_RUNTIME_V8_PARTS_H
 
+#include "base/cpu_budget.h"
 #include "base/vec.h"
 #include "bpf/v8.h"
 #include "runtime/mapped_code.h"
@@ -138,6 +139,8 @@ struct v8_function {
 	uint64_t bytecode; /* tagged; 0: none */
 	uint64_t data;     /* what the function runs: bytecode, baseline code, …; tagged */
 	int32_t start;     /* position in the script, V8_NO_POSITION */
+	uint64_t shared;   /* tagged */
+	uint32_t stamp;    /* all of it */
 };
 
 /* shared: tagged. mask: the bits of the stamp that are known. Returns 0, -ESTALE if another
@@ -146,6 +149,9 @@ struct v8_function {
 int v8_function_read(const struct v8_reader *r, uint64_t shared, uint32_t stamp, uint32_t mask,
 		     struct v8_function *out);
 void v8_function_done(struct v8_function *f);
+/* Returns 0 if the function and its script are still there, so that all that was read of them is
+ * right; -ESTALE if not, or the error of reading. */
+int v8_function_check(const struct v8_reader *r, const struct v8_function *f);
 
 /* --- v8_positions.c --------------------------------------------------------------------------- */
 
@@ -191,11 +197,14 @@ int v8_code_sites(const struct v8_reader *r, const struct v8_code *c, uint64_t p
 struct v8_script_lines {
 	uint64_t script, source; /* tagged */
 	uint32_t n_characters;
+	bool is_unreadable;
 	VEC(uint32_t) ends; /* positions of the ends of lines */
 };
 struct v8_lines { /* zeroed = empty */
 	VEC(struct v8_script_lines) all;
 	size_t n_ends;
+	size_t *n_all;               /* of all processes; NULL: not counted */
+	struct allowance characters; /* that may be read, as its ns */
 };
 void v8_lines_done(struct v8_lines *l);
 

@@ -146,7 +146,7 @@ static void add_wide(const uint16_t *c, uint32_t n, struct buf *out)
 			utf8_add(out, 0x10000 + ((c1 & 0x3ff) << 10) + (c2 & 0x3ff));
 			i++;
 		} else {
-			utf8_add(out, c1 >> 11 == 0x1b ? 0xfffd : c1);
+			utf8_add(out, !c1 || c1 >> 11 == 0x1b ? 0xfffd : c1);
 		}
 	}
 }
@@ -169,7 +169,8 @@ int v8_text_read(const struct v8_reader *r, uint64_t tagged, uint32_t max, struc
 			if (rc == 0 && p->is_wide)
 				add_wide(chars, n, out);
 			for (uint32_t k = 0; k < n && rc == 0 && !p->is_wide; k++)
-				utf8_add(out, ((uint8_t *)chars)[k]);
+				utf8_add(out,
+					 ((uint8_t *)chars)[k] ? ((uint8_t *)chars)[k] : 0xfffd);
 		}
 	return rc;
 }

@@ -69,6 +69,10 @@ struct ahead {
 	struct ahead_window windows[AHEAD_WINDOWS];
 	uint32_t next; /* the one that is replaced next */
 };
+/* limit: reads for the name of a frame */
+enum { NAME_MAX_READS = 4096 };
+/* limit: bytes read for the name of a frame: the largest source, and more */
+enum { NAME_MAX_BYTES = 20 << 20 };
 /* One runtime of a process, and the objects that it was found in. */
 struct attached {
 	uint32_t pid, kind, user;
@@ -77,6 +81,8 @@ struct attached {
 	struct runtime_place places[MAX_PLACES];
 	size_t n, n_named;   /* n_named: frames whose names were requested */
 	struct ahead *ahead; /* while a name is read; else NULL */
+	uint32_t reads_left; /* of that name */
+	size_t bytes_left;
 };
 struct interpreted {
 	struct object_table *objects;
@@ -235,7 +241,14 @@ static bool is_given(struct ahead_window *w, size_t at, size_t len)
 
 static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
 {
-	const struct attached *a = ctx;
+	struct attached *a = ctx;
+
+	if (a->ahead) { /* a name is read */
+		if (!a->reads_left || len > a->bytes_left)
+			return -ENOBUFS;
+		a->reads_left--;
+		a->bytes_left -= len;
+	}
 	struct ahead_window *w = a->ahead && len ? find_ahead(a->ahead, addr, len) : NULL;
 	int rc = 0;
 
@@ -524,6 +537,8 @@ static enum runtime_named name_with(struct interpreted *in, struct attached *a,
 	uint64_t late;
 
 	a->n_named++;
+	a->reads_left = NAME_MAX_READS;
+	a->bytes_left = NAME_MAX_BYTES;
 	a->ahead = &in->ahead;
 	do {
 		late = reads_late(in);
@@ -571,7 +586,9 @@ static const struct named_frame *read_name(struct interpreted *in, uint32_t pid,
 
 	if (a)
 		named.named = name_with(in, a, words, &f);
-	if (reads_failed(in) != failed && named.named == RUNTIME_UNREADABLE)
+	/* A runtime may take memory that it could not read for something else. */
+	if (reads_failed(in) != failed && named.named != RUNTIME_NAMED &&
+	    named.named != RUNTIME_OWN)
 		named.again_ns = clock_mono_ns() + READ_AGAIN_NS;
 	in->stats.unnamed += named.named == RUNTIME_GONE || named.named == RUNTIME_UNREADABLE;
 	struct named_frame *out = put(in, frame_key(pid, words), &named);

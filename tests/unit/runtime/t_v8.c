@@ -18,6 +18,7 @@ struct image {
 	uint64_t len;
 	uint64_t maps[2100]; /* by type; tagged */
 	unsigned reads;
+	bool is_late; /* longer reads are late */
 };
 
 static int image_read(void *ctx, uint64_t addr, void *out, size_t len)
@@ -27,6 +28,8 @@ static int image_read(void *ctx, uint64_t addr, void *out, size_t len)
 	ck_assert_uint_le(++m->reads, MAX_READS);
 	if (addr < BASE || addr - BASE > BYTES || len > BYTES - (addr - BASE))
 		return -EFAULT;
+	if (m->is_late && len > 8)
+		return -EAGAIN;
 	memcpy(out, m->bytes + (addr - BASE), len);
 	return 0;
 }
@@ -345,6 +348,10 @@ START_TEST(functions)
 	ck_assert_str_eq(f.name, "outer");
 	ck_assert_int_eq(f.start, 35);
 	ck_assert_uint_eq(f.script, p.script);
+	ck_assert_int_eq(v8_function_check(&r, &f), 0);
+	put64(p.m, p.outer, layout.shared_name, p.script);
+	ck_assert_int_eq(v8_function_check(&r, &f), -ESTALE);
+	put64(p.m, p.outer, layout.shared_name, name);
 	v8_function_done(&f);
 	ck_assert_int_eq(v8_function_read(&r, p.outer, stamp ^ 1, UINT32_MAX, &f), -ESTALE);
 	ck_assert_int_eq(v8_function_read(&r, p.outer, stamp, UINT32_MAX >> 16, &f), 0);
@@ -375,6 +382,41 @@ START_TEST(script_lines)
 	ck_assert(!v8_line_of(&lines, &r, p.script, 54, &line, &column));
 	ck_assert(!v8_line_of(&lines, &r, p.script, V8_NO_POSITION, &line, &column));
 	ck_assert_uint_eq(lines.all.n, 1);
+
+	/* CR LF in two pieces is one end, and a CR at the end of the source is one. */
+	put64(p.m, p.script, layout.script_source,
+	      made_of(p.m, CONS | NARROW, 6, string(p.m, "a\r"), string(p.m, "\nb\rc")));
+	ck_assert(v8_line_of(&lines, &r, p.script, 3, &line, &column));
+	ck_assert_uint_eq(line, 2);
+	ck_assert_uint_eq(column, 1);
+	ck_assert(v8_line_of(&lines, &r, p.script, 5, &line, &column));
+	ck_assert_uint_eq(line, 3);
+	v8_lines_done(&lines);
+	free(p.m);
+}
+END_TEST
+
+/* A source is read again if a read was late, and while the process may read more. */
+START_TEST(script_lines_later)
+{
+	struct program p = program_make();
+	size_t n_all = 4 << 20;
+	struct v8_lines lines = { .n_all = &n_all };
+	uint32_t line, column;
+	READER(p.m);
+
+	p.m->is_late = true;
+	ck_assert(!v8_line_of(&lines, &r, p.script, 21, &line, &column));
+	p.m->is_late = false;
+	ck_assert(!v8_line_of(&lines, &r, p.script, 21, &line, &column)); /* no memory left */
+	n_all = 100;
+	ck_assert(v8_line_of(&lines, &r, p.script, 21, &line, &column));
+	ck_assert_uint_eq(line, 2);
+	ck_assert_uint_eq(n_all, 104);
+	v8_lines_done(&lines);
+	ck_assert_uint_eq(n_all, 100);
+	lines.characters.left_ns = -(int64_t)(60u << 20); /* no characters left */
+	ck_assert(!v8_line_of(&lines, &r, p.script, 21, &line, &column));
 	v8_lines_done(&lines);
 	free(p.m);
 }
@@ -636,4 +678,4 @@ START_TEST(torn)
 END_TEST
 
 UNIT_MAIN("v8", strings, malformed_strings, positions, code_and_inlined, functions, script_lines,
-	  walks, torn_walks, torn)
+	  script_lines_later, walks, torn_walks, torn)
