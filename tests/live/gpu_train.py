@@ -1,6 +1,7 @@
 """gpu_train.py N [KERNEL [wait [MS [FILE]]]]: a program in Python that launches a kernel through ctypes: train() N times,
 infer() half as often, and waits for each if told to; another before. Where MS is given, train() decodes for so much time
-of the CPU after each. With FILE, train() starts after it exists, and the output is how often the other ran."""
+of the CPU after each. With FILE, train() starts after it exists, the output is how often the other ran, and the program
+ends after FILE.end exists, within two minutes: names are read from its memory."""
 import ctypes
 import os
 import sys
@@ -63,7 +64,10 @@ def main():
         print(i + 1, flush=True)
     train(int(sys.argv[1]))
     infer(int(sys.argv[1]) // 2)
-    time.sleep(0.3)  # names are read from the memory of the process
+    for _ in range(1200 if len(sys.argv) > 5 else 3):
+        time.sleep(0.1)  # names are read from the memory of the process
+        if len(sys.argv) > 5 and os.path.exists(sys.argv[5] + ".end"):
+            break
 
 
 main()

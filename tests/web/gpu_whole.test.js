@@ -98,14 +98,21 @@ async function train(env, from) {
 	let output = '';
 	python.stdout.on('data', (text) => (output += text));
 	const ended = new Promise((resolve) => python.once('close', resolve));
+	const until = async (type, arrived) => {
+		const all = `q=${encodeURIComponent(`${type}{process="${name}"}`)}&from=${from}&to=${from + 3600}`;
+		for (let i = 0; i < 480; i++) {
+			const answer = await fetch(`${url}api/v1/flame?fmt=folded&${all}`);
+			if (answer.status === 200 && arrived(await answer.text())) return;
+			await pause(250);
+		}
+	};
 	/* Until its first kernel has arrived: then the GPU is recorded. */
-	const all = `q=${encodeURIComponent(`gpu-time{process="${name}"}`)}&from=${from}&to=${from + 3600}`;
-	for (let i = 0; i < 480; i++) {
-		const answer = await fetch(`${url}api/v1/flame?fmt=folded&${all}`);
-		if (answer.status === 200 && (await answer.text()).includes('warm_up')) break;
-		await pause(250);
-	}
+	await until('gpu-time', (text) => text.includes('warm_up'));
 	fs.writeFileSync(at('seen'), '');
+	/* Until all of it is there, while the program lives: names are read from its memory. What is not then fails below. */
+	const wanted = sum(Object.values(CALLS)) * sum(Object.values(STALLS));
+	await until('gpu-stall', (text) => sum(parse(text).map((s) => s.value)) >= wanted);
+	fs.writeFileSync(at('seen.end'), '');
 	assert.strictEqual(await ended, 0);
 	warmUps = +output;
 }
@@ -121,12 +128,6 @@ before(async () => {
 	const from = 10 * Math.floor(Date.now() / 10000);
 	await train(env, from);
 	range = `from=${from}&to=${10 * Math.ceil(Date.now() / 10000)}`;
-	/* Until all of it is there; what is not then fails below. */
-	for (let i = 0; i < 40; i++) {
-		const now = sum((await folded('gpu-stall').catch(() => [])).map((s) => s.value));
-		if (now >= sum(Object.values(CALLS)) * sum(Object.values(STALLS))) break;
-		await pause(250);
-	}
 	/* One agent at a time reads a program's ring, whoever is first. Programs of other tests may be another's. */
 	assert.ok(!new RegExp(`process ${pid}: .*another agent`).test(said), said);
 	browser = await launch();
