@@ -67,6 +67,18 @@ enum cfi_file_kind { CFI_EH_FRAME, CFI_DEBUG_FRAME };
 int cfi_file_section(const struct elf_file *f, enum cfi_file_kind kind, struct buf *data,
 		     struct cfi_section *out, struct err *err);
 
+/* The longest piece of code without call frame information, between two functions that have it. */
+struct cfi_gap {
+	uint64_t start, end; /* as linked */
+	uint64_t next_bytes; /* of the second longest; 0: shorter than 4 KiB */
+};
+
+/* Finds it by the search table that PT_GNU_EH_FRAME has, without a copy of that. Returns -ENODATA
+ * if the file has no such table, or no piece of 4 KiB; -EBADMSG if the table is damaged or not
+ * sorted.
+ * Source: Linux Standard Base, "The .eh_frame_hdr section". */
+int cfi_file_gap(const struct elf_file *f, const struct elf_layout *layout, struct cfi_gap *out);
+
 /* --- restorer.c ------------------------------------------------------------------------------- */
 
 /* Finds the code that signal handlers return to, by its bytes.

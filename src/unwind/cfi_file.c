@@ -174,3 +174,81 @@ int cfi_file_section(const struct elf_file *f, enum cfi_file_kind kind, struct b
 	out->size = data->len;
 	return rc;
 }
+
+/* --- code without functions ------------------------------------------------------------------- */
+
+/* A row of the header's search table: relative to the header, ascending. */
+struct search_row {
+	int32_t start, fde;
+};
+
+/* The end of the function that a row is of, from its FDE: length, distance to the CIE, start, size,
+ * with the encoding that all x86-64 and arm64 compilers use (PCREL_SDATA4). */
+static bool read_function_end(const struct elf_file *f, const struct elf_layout *layout,
+			      const GElf_Phdr *header, struct search_row row, uint64_t *end)
+{
+	struct {
+		uint32_t length, cie;
+		int32_t start;
+		uint32_t bytes;
+	} fde;
+	uint64_t addr = header->p_vaddr + row.fde, start = header->p_vaddr + row.start, offset;
+
+	if (!elf_layout_offset(layout, addr, &offset) ||
+	    !elf_file_read(f, offset, &fde, sizeof fde) ||
+	    addr + offsetof(typeof(fde), start) + fde.start != start)
+		return false;
+	*end = start + fde.bytes;
+	return true;
+}
+
+enum { GAP_LEAST = 4096 };
+
+/* Code between the functions of two rows that follow each other. Returns false if malformed. */
+static bool find_gap(const struct elf_file *f, const struct elf_layout *layout,
+		     const GElf_Phdr *header, const struct search_row rows[2], struct cfi_gap *out)
+{
+	uint64_t end, next = header->p_vaddr + rows[1].start;
+	int64_t distance = (int64_t)rows[1].start - rows[0].start;
+
+	if (distance < GAP_LEAST)
+		return distance >= 0;
+	if (!read_function_end(f, layout, header, rows[0], &end))
+		return false;
+	uint64_t bytes = end < next ? next - end : 0, most = out->end - out->start;
+	if (bytes > most)
+		*out = (struct cfi_gap){ end, next, most };
+	else if (bytes > out->next_bytes)
+		out->next_bytes = bytes;
+	return true;
+}
+
+int cfi_file_gap(const struct elf_file *f, const struct elf_layout *layout, struct cfi_gap *out)
+{
+	enum { COUNT_UDATA4 = 0x03, TABLE_DATAREL_SDATA4 = 0x3b, COUNT_AT = 8, ROWS = 512 };
+	GElf_Phdr header;
+	uint8_t bytes[COUNT_AT + 4];
+	struct search_row rows[1 + ROWS]; /* the first: the last that was read before */
+	struct cfi_gap gap = { 0 };
+	uint64_t addr;
+
+	if (!find_segment(f, PT_GNU_EH_FRAME, &header) || !header_points_to(f, &header, &addr) ||
+	    !elf_file_read(f, header.p_offset, bytes, sizeof bytes) || bytes[2] != COUNT_UDATA4 ||
+	    bytes[3] != TABLE_DATAREL_SDATA4)
+		return -ENODATA;
+	struct cur c = cur_of(bytes + COUNT_AT, 4);
+	uint64_t at = header.p_offset + sizeof bytes;
+	for (uint32_t left = cur_u32(&c), n; left; left -= n, at += n * sizeof *rows) {
+		n = left < ROWS ? left : ROWS;
+		if (!elf_file_read(f, at, rows + 1, n * sizeof *rows))
+			return -EBADMSG;
+		for (uint32_t i = at == header.p_offset + sizeof bytes; i < n; i++)
+			if (!find_gap(f, layout, &header, rows + i, &gap))
+				return -EBADMSG;
+		rows[0] = rows[n];
+	}
+	if (gap.start == gap.end)
+		return -ENODATA;
+	*out = gap;
+	return 0;
+}

