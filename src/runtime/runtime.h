@@ -114,7 +114,7 @@ struct runtime_kind {
 	bool makes_code;
 	/* For display: the current frames of its threads, as the words that the walker would write,
 	 * at most max; *threads: their number. If it makes code: a frame in each compiled method,
-	 * and no threads. The process runs on in the meantime. */
+	 * and no threads; NULL if these cannot be listed. The process runs on in the meantime. */
 	size_t (*look)(const struct runtime_process *p, uint64_t (*words)[2], size_t max,
 		       size_t *threads);
 	/* For display: the runtime, its version and how both were found: one line for each runtime

@@ -88,8 +88,8 @@ static void detach(struct runtime_process *p)
 	free(p);
 }
 
-/* The part of a mapping that is builtins. A file without symbols does not give their place: V8
- * maps just them a second time, from inside of the code. */
+/* The part of a mapping that is builtins. If the file has no symbols for them: V8 maps just them a
+ * second time, from inside of the code. */
 static bool builtins_in(const struct v8_file *file, const struct runtime_place *place,
 			struct v8_range *out)
 {
@@ -397,6 +397,8 @@ static void describe(const struct runtime_process *p, struct buf *out)
 		 "V8 %u.%u.%u.%u, identified by v8::internal::Version; builtins mapped %u time%s",
 		 l->version >> 8, l->version & 255, p->file.build, p->file.patch, n,
 		 n == 1 ? "" : "s");
+	if (!n)
+		buf_adds(out, ": interpreted functions are addresses");
 	if (!l->is_known)
 		buf_adds(out, p->n_wrong > TRIAL_MOST_WRONG
 				      ? "; not a known version: native frames only"
@@ -421,6 +423,7 @@ const struct runtime_kind v8_runtime = {
 	.attach = attach,
 	.detach = detach,
 	.name_frame = name_frame,
+	.makes_code = true,
 	.describe = describe,
 	.counts = counts,
 };

@@ -42,6 +42,8 @@ enum { LOOK_FRAMES = 16384 };
 struct runtime_find {
 	size_t kind; /* in runtimes[] */
 	struct runtime_place place;
+	uint64_t file;                 /* map_key */
+	bool is_mapping;               /* one more of the same file: the first has the object */
 	struct runtime_object *object; /* NULL: a version or build that cannot be walked */
 	struct err err;                /* states why */
 };
@@ -49,9 +51,15 @@ struct runtime_finds { /* zeroed = empty */
 	VEC(struct runtime_find) found;
 };
 
-/* start, end, pgoff: of its first executable mapping. */
+static uint64_t map_key(const struct proc_map *m)
+{
+	uint64_t name = hash_bytes(m->name, strlen(m->name));
+	return m->ino ? hash_mix(hash_mix(m->maj, m->min), m->ino) : name;
+}
+
+/* m: its first executable mapping. */
 static void runtime_finds_add(struct runtime_finds *f, const struct elf_file *elf, const char *path,
-			      uint64_t start, uint64_t end, uint64_t pgoff)
+			      const struct proc_map *m)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
 		struct runtime_find find = { .kind = i };
@@ -59,8 +67,28 @@ static void runtime_finds_add(struct runtime_finds *f, const struct elf_file *el
 		if (rc && rc != -ENOTSUP)
 			continue;
 		find.place = (struct runtime_place){
-			.object = find.object, .start = start, .end = end, .pgoff = pgoff
+			.object = find.object, .start = m->start, .end = m->end, .pgoff = m->pgoff
 		};
+		find.file = map_key(m);
+		vec_push(&f->found, find);
+	}
+}
+
+/* m: another mapping of a file. */
+static void runtime_finds_add_mapping(struct runtime_finds *f, const struct proc_map *m)
+{
+	size_t n = f->found.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct runtime_find find = f->found.v[i];
+
+		if (find.file != map_key(m) || find.is_mapping || !find.object ||
+		    !runtimes[find.kind]->is_mapped_twice)
+			continue;
+		find.is_mapping = true;
+		find.place.start = m->start;
+		find.place.end = m->end;
+		find.place.pgoff = m->pgoff;
 		vec_push(&f->found, find);
 	}
 }
@@ -68,7 +96,8 @@ static void runtime_finds_add(struct runtime_finds *f, const struct elf_file *el
 static void runtime_finds_done(struct runtime_finds *f)
 {
 	for (size_t i = 0; i < f->found.n; i++)
-		runtimes[f->found.v[i].kind]->object_free(f->found.v[i].object);
+		if (!f->found.v[i].is_mapping)
+			runtimes[f->found.v[i].kind]->object_free(f->found.v[i].object);
 	vec_done(&f->found);
 }
 
@@ -131,7 +160,8 @@ static void inspect_kind(const struct runtime_kind *kind, const struct runtime_p
 	if (kind->attach(r, pid, places, n, &memory, &process, &err)) {
 		out->said = xstrdup(err.text);
 	} else {
-		look(kind, process, out);
+		if (kind->look)
+			look(kind, process, out);
 		out->said = said_of(kind, process); /* the threads have shown whether it is right */
 		out->is_code = kind->makes_code;
 		out->is_read = out->named || (out->is_code && !out->methods);
@@ -226,7 +256,7 @@ static void inspect_elf(struct inspector *in, int fd, const struct proc_map *m, 
 		   elf_file_section(&f, ".note.go.buildid", SHT_NULL, &section);
 	if (f.header.e_ident[EI_CLASS] == ELFCLASS32)
 		in->out->is_32bit = true;
-	runtime_finds_add(&in->runtimes, &f, o->path, m->start, m->end, m->pgoff);
+	runtime_finds_add(&in->runtimes, &f, o->path, m);
 	if (unwind_table_build(fd, &table, NULL) == 0) {
 		o->frames_from = frame_section(&f);
 		o->frame_rows = table.n_rows;
@@ -280,12 +310,6 @@ static void inspect_names(struct inspector *in, int fd, struct inspected *o)
 
 /* --- all mappings ----------------------------------------------------------------------------- */
 
-static uint64_t map_key(const struct proc_map *m)
-{
-	uint64_t name = hash_bytes(m->name, strlen(m->name));
-	return m->ino ? hash_mix(hash_mix(m->maj, m->min), m->ino) : name;
-}
-
 static void add_file(struct inspector *in, const struct proc_map *m)
 {
 	uint32_t n = in->out->files.n;
@@ -294,6 +318,7 @@ static void add_file(struct inspector *in, const struct proc_map *m)
 		return;
 	if (i < n) {
 		in->out->files.v[i].mapped_bytes += m->end - m->start;
+		runtime_finds_add_mapping(&in->runtimes, m);
 		return;
 	}
 	static const char deleted[] = " (deleted)";
