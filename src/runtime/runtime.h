@@ -43,9 +43,10 @@ struct runtime;         /* per collector */
 struct runtime_object;  /* an ELF file that contains the runtime */
 struct runtime_process; /* a process that runs it */
 
-/* An object as the process has mapped it: code at start is mapped from pgoff of the file. */
+/* An object as the process has mapped it: code at start is mapped from pgoff of the file. Or
+ * anonymous memory that may be a copy of code. */
 struct runtime_place {
-	const struct runtime_object *object;
+	const struct runtime_object *object; /* NULL: anonymous */
 	uint64_t start, pgoff, end;
 };
 
@@ -86,6 +87,9 @@ struct runtime_kind {
 	const char *file_name;
 	/* The same code may be mapped more than once: every mapping is a place. */
 	bool is_mapped_twice;
+	/* Whether executable anonymous memory of this size may be a copy of the object's code: then
+	 * it is a place, after those of objects. NULL: no copies. */
+	bool (*is_copy_size)(const struct runtime_object *o, uint64_t bytes);
 
 	/* path: the file's name, which determines some versions. Returns 0 and sets *out, to be
 	 * freed with object_free; -ENODATA if the runtime is not in the file; -ENOTSUP if its

@@ -114,6 +114,49 @@ static bool builtins_in(const struct v8_file *file, const struct runtime_place *
 	return true;
 }
 
+enum { PAGE = 4096 };
+
+/* In files without symbols the end of the builtins may be two pages too far: the next code is
+ * aligned. */
+static bool is_copy_size(const struct runtime_object *o, uint64_t bytes)
+{
+	uint64_t most = o->file.blob_bytes;
+
+	return most && bytes + 3 * PAGE > most && bytes < most + 2 * PAGE;
+}
+
+/* Whether anonymous memory is a copy of the file's builtins. V8 makes one if it cannot map them
+ * again. They start at a page, in older versions at a multiple of 64. */
+static bool is_copy(const struct runtime_memory *m, const struct v8_range *of, uint64_t start)
+{
+	static const uint64_t aligns[] = { PAGE, 64 };
+	uint64_t copy[8], code[8];
+
+	if (m->read(m->ctx, start, copy, sizeof copy) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof aligns / sizeof *aligns; i++) {
+		uint64_t from = (of->start + aligns[i] - 1) & -aligns[i];
+
+		if (m->read(m->ctx, from, code, sizeof code) == 0 &&
+		    memcmp(copy, code, sizeof code) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Fills *out if the place has builtins; first: a mapping of the file's builtins, once known. */
+static bool builtins_at(const struct runtime_process *p, const struct runtime_place *place,
+			const struct runtime_object *object, const struct v8_range *first,
+			struct v8_range *out)
+{
+	if (place->object)
+		return place->object == object && builtins_in(&p->file, place, out);
+	if (!first->end || !is_copy(&p->memory, first, place->start))
+		return false;
+	*out = (struct v8_range){ place->start, place->end };
+	return true;
+}
+
 static void fill_row(const struct v8_layout *l, struct v8_process *row)
 {
 	row->map_type = l->map_type;
@@ -139,9 +182,8 @@ static int attach(struct runtime *runtime, uint32_t pid, const struct runtime_pl
 	p->memory = *memory;
 	p->file = places[0].object->file;
 	for (size_t i = 0; i < n && n_builtins < V8_MAX_BUILTINS; i++)
-		if (places[i].object == places[0].object)
-			n_builtins +=
-				builtins_in(&p->file, &places[i], &p->row.builtins[n_builtins]);
+		n_builtins += builtins_at(p, &places[i], places[0].object, p->row.builtins,
+					  &p->row.builtins[n_builtins]);
 	fill_row(&p->file.layout, &p->row);
 	int rc = runtime->maps.put(runtime->maps.ctx, V8_PROCESSES, pid, &p->row, sizeof p->row);
 	if (rc < 0) {
@@ -416,6 +458,7 @@ const struct runtime_kind v8_runtime = {
 	.language = "js",
 	.file_name = "node",
 	.is_mapped_twice = true,
+	.is_copy_size = is_copy_size,
 	.detect = detect,
 	.object_free = object_free,
 	.open = runtime_open,

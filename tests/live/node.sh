@@ -18,7 +18,7 @@ for version in 18 22 24 26; do
 	waits "Node $version"
 done
 needs_inlined
-for suite in bookworm sid; do
+for suite in bookworm trixie sid; do
 	if ! node=$(debian_node "$suite"); then
 		skip "Node of $suite" "tests/live/lib_python_roots.sh fetches it"
 		continue

@@ -49,6 +49,7 @@ struct runtime_find {
 };
 struct runtime_finds { /* zeroed = empty */
 	VEC(struct runtime_find) found;
+	VEC(struct runtime_place) anonymous; /* executable memory */
 };
 
 static uint64_t map_key(const struct proc_map *m)
@@ -99,6 +100,7 @@ static void runtime_finds_done(struct runtime_finds *f)
 		if (!f->found.v[i].is_mapping)
 			runtimes[f->found.v[i].kind]->object_free(f->found.v[i].object);
 	vec_done(&f->found);
+	vec_done(&f->anonymous);
 }
 
 /* doctor runs no walker. */
@@ -170,6 +172,12 @@ static void inspect_kind(const struct runtime_kind *kind, const struct runtime_p
 	kind->close(r);
 }
 
+static bool is_copy(const struct runtime_kind *kind, const struct runtime_object *o,
+		    const struct runtime_place *anonymous)
+{
+	return kind->is_copy_size && kind->is_copy_size(o, anonymous->end - anonymous->start);
+}
+
 static void inspect_runtimes(const struct runtime_finds *f, uint32_t pid,
 			     struct inspected_runtimes *out)
 {
@@ -186,6 +194,9 @@ static void inspect_runtimes(const struct runtime_finds *f, uint32_t pid,
 		}
 		struct inspected_runtime r = { .name = runtimes[kind]->name,
 					       .language = runtimes[kind]->language };
+		for (size_t i = 0; places.n && i < f->anonymous.n; i++)
+			if (is_copy(runtimes[kind], places.v[0].object, &f->anonymous.v[i]))
+				vec_push(&places, f->anonymous.v[i]);
 		if (places.n)
 			inspect_kind(runtimes[kind], places.v, places.n, pid, &r);
 		else if (why)
@@ -341,10 +352,13 @@ static bool on_map(void *ctx, const struct proc_map *m)
 	bool is_file = m->ino || strcmp(m->name, "[vdso]") == 0;
 	if (!m->executable || strcmp(m->name, "[vsyscall]") == 0)
 		return true;
-	if (is_file)
+	if (is_file) {
 		add_file(in, m);
-	else
-		in->out->jit_bytes += m->end - m->start;
+		return true;
+	}
+	in->out->jit_bytes += m->end - m->start;
+	vec_push(&in->runtimes.anonymous,
+		 ((struct runtime_place){ .start = m->start, .end = m->end }));
 	return true;
 }
 

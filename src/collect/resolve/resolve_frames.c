@@ -296,8 +296,10 @@ static bool push_user(struct resolver *r, const struct process *p, const struct 
 /* --- frames of runtimes among them ------------------------------------------------------------ */
 
 /* Returns the runtime that a native frame's code is part of; < 0: none. */
-static int runtime_of(struct resolver *r, uint64_t word)
+static int runtime_of(struct resolver *r, uint32_t pid, uint64_t word)
 {
+	if (word & FRAME_ADDRESS && r->interpreted)
+		return interpreted_runtime_at(r->interpreted, pid, word & ~FRAME_ADDRESS);
 	const struct object *o = word & FRAME_ADDRESS ? NULL : space_object(r->space, word);
 
 	return o ? interpreted_runtime_of(o) : -1;
@@ -305,7 +307,7 @@ static int runtime_of(struct resolver *r, uint64_t word)
 
 static bool is_interpreter(void *ctx, uint64_t word)
 {
-	return runtime_of(ctx, word) == RUNTIME_CPYTHON;
+	return !(word & FRAME_ADDRESS) && runtime_of(ctx, 0, word) == RUNTIME_CPYTHON;
 }
 
 /* Greenlets: their C code starts each of them on a stack that belongs to another one further
@@ -320,7 +322,7 @@ static bool is_switch(void *ctx, uint64_t word)
 	       (strncmp(slash, "/_greenlet.", 11) == 0 || strncmp(slash, "/greenlet.", 10) == 0);
 }
 
-static bool is_left_out(struct resolver *r, const struct python_order *o, size_t i)
+static bool is_left_out(struct resolver *r, uint32_t pid, const struct python_order *o, size_t i)
 {
 	enum python_part_kind kind = o->all.v[i].kind;
 
@@ -329,7 +331,7 @@ static bool is_left_out(struct resolver *r, const struct python_order *o, size_t
 	if (python_order_is_trampoline(o, i))
 		return true;
 	return r->opts.runtime_native == RUNTIME_FOLD &&
-	       python_order_folds(o, i, runtime_of(r, o->in.words[o->all.v[i].at]));
+	       python_order_folds(o, i, runtime_of(r, pid, o->in.words[o->all.v[i].at]));
 }
 
 static const char *name_of_unnamed(const struct interpreted_frames *in, const uint64_t words[2])
@@ -408,7 +410,7 @@ static void push_user_order(struct resolver *r, const struct process *p,
 	for (size_t i = o.all.n; i-- > 0;) {
 		uint32_t at = o.all.v[i].at;
 
-		if (is_left_out(r, &o, i))
+		if (is_left_out(r, st->tgid, &o, i))
 			continue;
 		if (o.all.v[i].kind == PYTHON_CUT)
 			push_cut(r);

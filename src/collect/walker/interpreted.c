@@ -336,6 +336,21 @@ void interpreted_forget(struct interpreted *in, uint32_t pid)
 		forget_kind(in, pid, kind);
 }
 
+/* Adds anonymous memory that may be a copy of code. Returns the number of places. */
+static size_t find_copies(const struct process *p, const struct runtime_kind *kind,
+			  struct runtime_place *places, size_t n)
+{
+	const struct runtime_object *object = n && kind->is_copy_size ? places[0].object : NULL;
+
+	for (size_t i = 0; object && i < p->image->maps.n && n < MAX_PLACES; i++) {
+		const struct image_map *m = &p->image->maps.v[i];
+
+		if (m->object == OBJECT_ANON && kind->is_copy_size(object, m->end - m->start))
+			places[n++] = (struct runtime_place){ .start = m->start, .end = m->end };
+	}
+	return n;
+}
+
 /* Finds the objects of the process with a runtime of that kind, each once. */
 static size_t find_places(struct interpreted *in, const struct process *p,
 			  const struct runtime_kind *kind, struct runtime_place *places)
@@ -355,7 +370,7 @@ static size_t find_places(struct interpreted *in, const struct process *p,
 			places[n++] =
 				(struct runtime_place){ o->runtime, m->start, m->pgoff, m->end };
 	}
-	return n;
+	return find_copies(p, kind, places, n);
 }
 
 const char *interpreted_refused(const struct interpreted *in)
@@ -471,6 +486,20 @@ uint32_t interpreted_look(struct interpreted *in, const struct process *p, bool 
 bool interpreted_has(const struct interpreted *in, uint32_t pid, uint32_t runtime)
 {
 	return attached_of(in, pid, runtime) != NULL;
+}
+
+int interpreted_runtime_at(const struct interpreted *in, uint32_t pid, uint64_t addr)
+{
+	for (int kind = 0; runtimes[kind]; kind++) {
+		const struct attached *a =
+			runtimes[kind]->is_copy_size ? attached_of(in, pid, kind) : NULL;
+
+		for (size_t i = 0; a && i < a->n; i++)
+			if (!a->places[i].object &&
+			    addr - a->places[i].start < a->places[i].end - a->places[i].start)
+				return kind;
+	}
+	return -1;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

@@ -64,6 +64,8 @@ void interpreted_frames(struct interpreted *in, uint32_t pid, const uint64_t wor
 /* Returns the number of the runtime that the object contains, whose own code it is then; < 0:
  * none. */
 int interpreted_runtime_of(const struct object *o);
+/* Does the same for anonymous memory of a process: copies of the object's code. */
+int interpreted_runtime_at(const struct interpreted *in, uint32_t pid, uint64_t addr);
 
 /* Names the first program whose interpreter cannot be walked, and says why; NULL: there was
  * none. */
