@@ -452,19 +452,48 @@ static int db_begin_use(struct db *db, const struct db_opts *opts, struct db **o
 	return rc;
 }
 
-int db_open(const char *path, const struct db_opts *opts, struct db **out, struct err *err)
+static int open_once(const char *path, const struct db_opts *opts, struct db **out, struct err *err)
 {
 	struct db *db = db_new(path, opts);
-	struct err local;
-	int rc;
+	int rc = open_file(db, opts, err);
 
-	err = err ? err : &local;
-	rc = open_file(db, opts, err);
 	if (rc) {
 		db_close(db);
 		return rc;
 	}
 	return db_begin_use(db, opts, out, err);
+}
+
+/* Whether a journal of the file is there that this user may not write. */
+static bool has_foreign_journal(const char *path)
+{
+	static const char *const endings[] = { "-wal", "-shm" };
+	bool has = false;
+
+	for (size_t i = 0; i < sizeof endings / sizeof *endings && !has; i++) {
+		char *journal = xasprintf("%s%s", path, endings[i]);
+
+		has = faccessat(AT_FDCWD, journal, R_OK | W_OK, AT_EACCESS) && errno == EACCES;
+		free(journal);
+	}
+	return has;
+}
+
+/* SQLite run by root, even to read, makes journals, and a moment later gives them to the file's
+ * owner: tries again as long as these are there, and once more after that. */
+int db_open(const char *path, const struct db_opts *opts, struct db **out, struct err *err)
+{
+	struct err local;
+	int rc, tries = 2;
+
+	err = err ? err : &local;
+	for (uint32_t ms = 0;; ms += BUSY_STEP_MS) {
+		rc = open_once(path, opts, out, err);
+		tries = has_foreign_journal(path) && ms < busy_ms(opts) ? 2 : tries - 1;
+		if (rc != -EACCES || !tries)
+			return rc;
+		sqlite3_sleep(BUSY_STEP_MS);
+	}
 }
 
 int db_open_bytes(const char *name, const void *data, size_t len, const struct db_schema *schema,

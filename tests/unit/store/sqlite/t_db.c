@@ -4,11 +4,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "nobodies.h"
 #include "store/sqlite/db.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -573,10 +575,64 @@ START_TEST(a_connection_takes_few_pages)
 }
 END_TEST
 
+/* As a user without rights. Returns the result of db_open. */
+static int open_as_nobody(const char *path, const struct db_opts *opts)
+{
+	struct db *db = NULL;
+
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		return -EPERM;
+	int rc = db_open(path, opts, &db, NULL);
+	if (rc == 0)
+		db_close(db);
+	return rc;
+}
+
+static int wait_for_open(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	return -WEXITSTATUS(status);
+}
+
+/* Journals that root's SQLite has made, and not yet given to the file's owner. */
+START_TEST(journals_of_root_are_waited_for)
+{
+	struct db_opts opts = { .schema = &schema, .access = DB_WRITE, .wal = true };
+	struct place p;
+	char journal[80];
+
+	if (geteuid() != 0)
+		T_SKIP("not root");
+	place_init(&p);
+	ck_assert_int_eq(chown(p.dir, NOBODY, NOBODY), 0);
+	db_close(open_ok(p.path, &opts));
+	ck_assert_int_eq(chown(p.path, NOBODY, NOBODY), 0);
+	snprintf(journal, sizeof journal, "%s-shm", p.path);
+	for (int is_given = 0; is_given < 2; is_given++) {
+		int fd = open(journal, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+		ck_assert_int_ge(fd, 0);
+		opts.busy_ms = is_given ? 60000 : 20;
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(-open_as_nobody(p.path, &opts));
+		usleep(is_given ? 50000 : 0);
+		if (is_given)
+			ck_assert_int_eq(fchown(fd, NOBODY, NOBODY), 0);
+		ck_assert_int_eq(wait_for_open(pid), is_given ? 0 : -EACCES);
+		close(fd);
+	}
+	place_done(&p);
+}
+END_TEST
+
 UNIT_MAIN("db", written_data_is_there, any_name_is_a_name, other_schemas_are_refused,
 	  other_files_are_left_alone, a_newer_version_is_refused,
 	  an_older_version_is_brought_up_to_date, an_incompatible_one_is_unchanged,
 	  reading_creates_no_files, a_foreign_file_is_read_alone, a_full_disk_is_reported_as_full,
 	  another_writer_is_waited_for_and_named, several_make_one_file,
 	  a_finished_file_stands_alone, free_pages_are_given_back, a_statement_has_no_old_bindings,
-	  a_file_is_known_by_its_head, a_connection_takes_few_pages)
+	  a_file_is_known_by_its_head, a_connection_takes_few_pages,
+	  journals_of_root_are_waited_for)
