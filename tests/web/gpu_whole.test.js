@@ -48,6 +48,7 @@ const dir = tempDir(),
 	/* A name of its own: others on this machine may train, too. */
 	name = `gw${process.pid}`;
 let up, url, browser, range, said, pid, warmUps;
+let middle; /* of the time that the program ran: its place in the range, 0 to 1 */
 const pause = (ms) =>
 	new Promise((resolve) => {
 		setTimeout(resolve, ms);
@@ -126,8 +127,12 @@ before(async () => {
 	await begin(env);
 	/* Whole windows of the store, which trees are sums of. */
 	const from = 10 * Math.floor(Date.now() / 10000);
+	const begun = Date.now() / 1000;
 	await train(env, from);
-	range = `from=${from}&to=${10 * Math.ceil(Date.now() / 10000)}`;
+	const ended = Date.now() / 1000,
+		to = 10 * Math.ceil(ended / 10);
+	range = `from=${from}&to=${to}`;
+	middle = ((begun + ended) / 2 - from) / (to - from);
 	/* One agent at a time reads a program's ring, whoever is first. Programs of other tests may be another's. */
 	assert.ok(!new RegExp(`process ${pid}: .*another agent`).test(said), said);
 	browser = await launch();
@@ -223,7 +228,7 @@ test('the Timeline has readings, the stream, and the reason', { skip }, () =>
 		const titles = await page.$$eval('.tl-strip .tl-name > span:first-child', (l) => l.map((e) => e.textContent));
 		assert.deepStrictEqual(titles.slice(0, 3), ['GPU busy', 'GPU memory', 'GPU power']);
 		const box = await page.locator('.tl-strip .tl-plot-box').first().boundingBox();
-		await page.mouse.move(box.x + box.width * 0.6, box.y + 5);
+		await page.mouse.move(box.x + box.width * middle, box.y + 5);
 		const now = await page.$$eval('.tl-now', (list) => list.slice(0, 3).map((e) => e.textContent));
 		assert.deepStrictEqual(now, [`${100 * BUSY} %`, '3.00 GB', `${WATTS} W`]);
 		const lane = page.locator(`.tl-gpu .tl-lane:has-text("${name}") canvas`);
