@@ -1,7 +1,8 @@
 """gpu_train.py N [KERNEL [wait [MS [FILE]]]]: a program in Python that launches a kernel through ctypes: train() N times,
 infer() half as often, and waits for each if told to; another before. Where MS is given, train() decodes for so much time
-of the CPU after each. With FILE, train() starts after it exists, the output is how often the other ran, and the program
-ends after FILE.end exists, within two minutes: names are read from its memory."""
+of the CPU after each. With FILE, train() starts after it exists, the output is how often the other ran, and since when and
+until when train() and infer() ran (Unix time in s), and the program ends after FILE.end exists, within two minutes: names
+are read from its memory."""
 import ctypes
 import os
 import sys
@@ -60,10 +61,11 @@ def main():
         time.sleep(0.4)
         if i >= 2 and (len(sys.argv) < 6 or os.path.exists(sys.argv[5])):
             break
-    if len(sys.argv) > 5:
-        print(i + 1, flush=True)
+    begun = time.time()
     train(int(sys.argv[1]))
     infer(int(sys.argv[1]) // 2)
+    if len(sys.argv) > 5:
+        print(i + 1, begun, time.time(), flush=True)
     for _ in range(1200 if len(sys.argv) > 5 else 3):
         time.sleep(0.1)  # names are read from the memory of the process
         if len(sys.argv) > 5 and os.path.exists(sys.argv[5] + ".end"):
