@@ -110,13 +110,34 @@ static void say(const char *name, uint64_t size, uint64_t objects, uint64_t in_u
 	       (unsigned long long)in_use);
 }
 
+/* Allocates until the recorder knows the program's code: until then it cannot walk stacks of so many samples. */
+static __attribute__((noinline)) void warms(unsigned pause_ms)
+{
+	enum { TIMES = 10 };
+
+	for (int i = 0; i < TIMES; i++) {
+		void *volatile p = malloc(2 << 20);
+
+		free(p);
+		usleep(300 / TIMES * pause_ms);
+	}
+}
+
+static void *warm(void *pause_ms)
+{
+	warms(*(unsigned *)pause_ms);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	void *library;
 	void (*late)(void);
+	unsigned pause_ms = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
 
 	for (int s = 0; s < SITES; s++)
 		sites[s].held = calloc(BLOCKS, sizeof(void *));
+	in_thread(warm, &pause_ms);
 	for (int pass = 0; pass < PASSES; pass++) {
 		for (int s = 0; s < SITES; s++)
 			for (int t = 0; t < THREADS; t++)
@@ -126,7 +147,7 @@ int main(int argc, char **argv)
 	}
 	child();
 	library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
-	usleep(300000); /* its slots are patched within 50 ms */
+	usleep(300000 + 300 * pause_ms); /* its slots are patched within 50 ms */
 	late = library ? (void (*)(void))dlsym(library, "mem_late_use") : NULL;
 	if (late)
 		late();
@@ -136,6 +157,6 @@ int main(int argc, char **argv)
 	if (late)
 		say("mem_late_use", 3008, 10000, 10000);
 	fflush(stdout);
-	usleep(argc > 2 ? atoi(argv[2]) * 1000 : 1000);
+	usleep(1000 * pause_ms);
 	return 0;
 }
