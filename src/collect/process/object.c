@@ -301,14 +301,16 @@ static bool is_as_written(int fd, const struct file_stamp *stamp)
 /* A file may be written while it is mapped; the file of a running program, between two runs. */
 static bool was_written(const struct object_table *t, struct object *o)
 {
-	const struct object *known = o->same_as == OBJECT_NONE ? o : t->all.v[o->same_as];
+	struct object *known = o->same_as == OBJECT_NONE ? o : t->all.v[o->same_as];
+	struct object *holder = o->fd < 0 ? known : o; /* the other one may have the descriptor */
 	struct stat st;
 
-	if (o->fd < 0 || !o->stamp.ctime_ns || fstat(o->fd, &st) || file_stamp_is(&o->stamp, &st))
+	if (holder->fd < 0 || !holder->stamp.ctime_ns || fstat(holder->fd, &st) ||
+	    file_stamp_is(&holder->stamp, &st))
 		return false;
-	if (!is_unchanged(known, o->fd, &st))
+	if (!is_unchanged(known, holder->fd, &st))
 		return true;
-	o->stamp = file_stamp_of(&st);
+	holder->stamp = file_stamp_of(&st);
 	return false;
 }
 
@@ -340,6 +342,20 @@ static void leave_rewritten(struct object_table *t, struct object *o)
 			part(t, t->all.v[i]);
 }
 
+/* stamp: from before its content is read. */
+static void identify_as_written(struct object_table *t, struct object *o,
+				const struct file_stamp *stamp)
+{
+	if (file_stamp_is_newer(stamp, o->since_ns)) {
+		leave_rewritten(t, o);
+		return;
+	}
+	identify(t, o);
+	/* If it was written in the meantime, the build id may be that of the new content. */
+	if (o->fd >= 0 && !o->is_copy && !is_as_written(o->fd, stamp))
+		leave_rewritten(t, o);
+}
+
 /* --- far files -------------------------------------------------------------------------------- */
 
 static void ask_far(struct object_table *t, struct object *o, const struct mapped_file *f)
@@ -369,13 +385,25 @@ static void close_copies(struct object_table *t, const struct object *but)
 	}
 }
 
+/* The times of a copy's file, as far as they were sent with it. */
+static struct file_stamp far_stamp(const struct far_file *file)
+{
+	struct file_stamp stamp = file_stamp_of(&file->st);
+
+	stamp.ctime_ns = stamp.mtime_ns;
+	return file->is_copy ? stamp : file_stamp_of_fd(file->fd);
+}
+
 static void take_far(struct object_table *t, struct object *o, const struct far_file *file)
 {
 	if (o->opened && !is_unchanged(o, file->fd, &file->st)) {
 		close(file->fd);
 		return;
 	}
-	keep_fd(t, o, file->fd, &(struct file_stamp){ 0 });
+	const struct file_stamp unknown = { 0 }, stamp = far_stamp(file);
+
+	/* A copy does not change when its file does. */
+	keep_fd(t, o, file->fd, file->is_copy ? &unknown : &stamp);
 	keep_stat(o, &file->st);
 	o->is_copy = file->is_copy;
 	t->far_bytes += o->is_copy ? o->size : 0;
@@ -385,7 +413,7 @@ static void take_far(struct object_table *t, struct object *o, const struct far_
 	o->variable_known = o->variable_known && o->variable;
 	o->starts_known = o->starts_known && o->n_starts;
 	o->extent_known = o->extent_known && o->extent.to;
-	identify(t, o);
+	identify_as_written(t, o, &stamp);
 }
 
 void object_take_far(struct object_table *t)
@@ -452,14 +480,7 @@ static void object_open(struct object_table *t, struct object *o, const struct o
 	struct file_stamp stamp = file_stamp_of_fd(fd);
 	keep_fd(t, o, fd, &stamp);
 	keep_stat(o, &st);
-	if (file_stamp_is_newer(&stamp, o->since_ns)) {
-		leave_rewritten(t, o);
-		return;
-	}
-	identify(t, o);
-	/* If it was written in the meantime, the build id may be that of the new content. */
-	if (o->fd >= 0 && !is_as_written(o->fd, &stamp))
-		leave_rewritten(t, o);
+	identify_as_written(t, o, &stamp);
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */

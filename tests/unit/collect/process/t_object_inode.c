@@ -1,8 +1,11 @@
 // tier: test
 /* Objects of files that are known by their inode: used again, open, by several names. */
 #include "base/clock.h"
+#include "collect/worker/far_files.h"
+#include "collect/worker/helper.h"
 #include "object_world.h"
 
+#include <poll.h>
 #include <time.h>
 
 START_TEST(inode_used_again)
@@ -271,7 +274,73 @@ START_TEST(closed_file_by_two_names)
 }
 END_TEST
 
+/* Requests the file from a worker, as for a process that cannot be read just then. */
+static void ask_worker(uint32_t id, const struct side_record *r)
+{
+	const struct mapped_file file = { .pid = getpid(),
+					  .start = r->start,
+					  .end = r->start + r->len,
+					  .path = program,
+					  .maj = r->maj,
+					  .min = r->min,
+					  .ino = r->ino };
+	struct object *o = get(id);
+
+	o->state = OBJECT_AWAITED;
+	o->awaited = far_files_ask(table.far, &file);
+	ck_assert_uint_ne(o->awaited, 0);
+	map_put(&table.awaited, o->awaited, id);
+}
+
+static void await_worker(uint32_t id)
+{
+	while (get(id)->state == OBJECT_AWAITED) {
+		object_take_far(&table);
+		poll(NULL, 0, 1);
+	}
+}
+
+/* A file that a worker has opened is written again: before it comes, and after that. */
+START_TEST(written_again_while_a_worker_opens_it)
+{
+	for (int comes_first = 0; comes_first < 2; comes_first++) {
+		struct helper *helper;
+		setup(10);
+		ck_assert_int_eq(helper_new(&helper), 0);
+		table.far = far_files_new(helper);
+		void *addr;
+		struct side_record r = mapped(program, &addr);
+		struct proc_map m = map_of(&r, program);
+		uint32_t id = object_of_map(&table, getpid(), &m);
+		object_ref(&table, id);
+		if (comes_first) {
+			ask_worker(id, &r);
+			await_worker(id);
+			ck_assert_int_eq(get(id)->state, OBJECT_OPEN);
+		}
+		/* Times of files are those of the kernel's last tick. */
+		poll(NULL, 0, 20);
+		shell_do("cp \"$(readlink -f /bin/false)\" %s; echo >>%s", program, program);
+		if (comes_first) {
+			object_begin_reading(&table);
+			ck_assert_uint_ne(object_of_record(&table, &r), id);
+		} else {
+			ask_worker(id, &r);
+			await_worker(id);
+		}
+		ck_assert(get(id)->is_rewritten);
+		ck_assert_int_eq(object_fd(&table, get(id)), -1);
+		munmap(addr, 4096);
+		struct far_files *far = table.far;
+		teardown();
+		far_files_free(far);
+		helper_free(helper);
+	}
+}
+END_TEST
+
 UNIT_MAIN("object_inode", inode_used_again, inode_used_again_unknown, written_again_in_place,
 	  one_look_in_a_reading, written_before_its_record_was_read, same_content_is_the_same_file,
 	  copy_of_a_file_that_is_written_again, copy_that_is_written_again,
-	  open_file_by_another_name, closed_file_by_two_names)
+	  open_file_by_another_name, closed_file_by_two_names,
+	  written_again_while_a_worker_opens_it)
