@@ -6,7 +6,6 @@
 #include "collect/proc/mapped_file.h"
 #include "collect/worker/code_worker.h"
 #include "collect/worker/far_device.h"
-#include "collect/worker/worker_serve.h"
 
 #include <errno.h>
 #include <fcntl.h>

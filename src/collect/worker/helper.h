@@ -100,4 +100,11 @@ struct far_file_head {
 	int64_t mtime_ns;
 };
 
+/* --- probe_worker.c, proc_reader_worker.c --- */
+
+/* The loops of worker processes. Each serves the requests that come from fd until the collector
+ * closes it. */
+void probe_worker_serve(int fd);       /* HELPER_PROBE */
+void proc_reader_worker_serve(int fd); /* HELPER_READ */
+
 #endif

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "base/vec.h"
+#include "collect/worker/helper.h"
 #include "collect/worker/probe_placer.h"
-#include "collect/worker/worker_serve.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,5 @@
 /* The worker's side: performs one read after the other. */
+#include "collect/worker/helper.h"
 #include "collect/worker/proc_reader.h"
 
 #include "base/buf.h"
@@ -11,7 +12,6 @@
 #include "collect/proc/process_context.h"
 #include "collect/proc/process_memory.h"
 #include "collect/worker/far_device.h"
-#include "collect/worker/worker_serve.h"
 #include "gpu/device/agent_name.h"
 #include "gpu/ring/ring_find.h"
 #include "symbol/lines.h"
