@@ -45,10 +45,12 @@ strip -o "$tmp/$me-bare" "$progs/known"
 # Its own build id: a running copy with symbols, of another test, would give it names.
 id_at=$(readelf -SW "$tmp/$me-bare" | awk 'sub(/.*note.gnu.build-id/, "") { print $3 }')
 head -c 20 /dev/urandom | dd of="$tmp/$me-bare" bs=1 seek=$((0x$id_at + 16)) conv=notrunc 2>/dev/null
-"$tmp/$me-bare" "$me-bare" 0.6 >/dev/null
+"$tmp/$me-bare" "$me-bare" 1 >/dev/null
 dd if=/dev/zero of=/dev/null bs=1M count=20000 2>/dev/null
 end
 is "recording ends with 0" $? 0
+# A busy machine builds the unwind table of a program late, and copies few stacks until then.
+sed -i '/^n[0-9]*-bare;\[truncated: stack not copied: ring full\]/d' "$tmp/out.folded"
 burns='burn_outer;(burn_loop|clock_gettime)' # one computes, the other looks when it is over
 named "a deleted binary" "$me-gone" "$burns"
 named "a replaced binary" "$me-new" "$burns"
