@@ -318,7 +318,7 @@ START_TEST(written_again_while_a_worker_opens_it)
 			await_worker(id);
 			ck_assert_int_eq(get(id)->state, OBJECT_OPEN);
 		}
-		/* Times of files are those of the kernel's last tick. */
+		/* A file's time is the kernel's last tick. */
 		poll(NULL, 0, 20);
 		shell_do("cp \"$(readlink -f /bin/false)\" %s; echo >>%s", program, program);
 		if (comes_first) {
