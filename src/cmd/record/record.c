@@ -468,7 +468,7 @@ static int judge_samples(const struct recording *r)
 			 100 * lost / all, max->v);
 		return CMD_LOST;
 	}
-	if (r->stats.samples)
+	if (r->stats.samples || r->stats.heap.go_stacks)
 		return CMD_OK;
 	uint32_t events = r->collect.sampler.events;
 	bool only_gpu = events && !(events & ~(uint32_t)COLLECT_GPU);

@@ -16,7 +16,7 @@
 	ROW("wall", "all time: running, waiting, and waiting for a GPU", COLLECT_WALL) \
 	ROW("page-fault", "memory that is touched first", COLLECT_PAGE_FAULT) \
 	ROW("rss", "memory that processes have, at the end", COLLECT_RSS) \
-	ROW("alloc", "memory that is allocated, by malloc and its family", COLLECT_ALLOC) \
+	ROW("alloc", "memory that malloc and its family, or Go, allocate", COLLECT_ALLOC) \
 	ROW("inuse", "memory in use at the end, of the same", COLLECT_INUSE) \
 	ROW("lock", "waits for locks, and who held them", COLLECT_LOCK) \
 	ROW("gpu-time", "GPU time by the CPU stack that launched it", COLLECT_GPU_TIME) \

@@ -1,5 +1,6 @@
 /* Allocations of a command: it loads the library at its start, and samples from its first
- * allocation on. Running processes get it by an attach; it stays in them, parked. */
+ * allocation on. Running processes get it by an attach; it stays in them, parked. Go programs need
+ * none. */
 #include "attach/attach_library.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -11,8 +12,10 @@
 #include "cmd/record/record_state.h"
 #include "collect/inspect/inspect.h"
 #include "gpu/code/probes.h"
+#include "mem/go/go_heap.h"
 #include "mem/live/live.h"
 #include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
 #include "symbol/elf/elf_tls.h"
 
 #include <errno.h>
@@ -77,14 +80,30 @@ static bool has_name(const struct elf_file *f, const char *name)
 	return is;
 }
 
-/* Returns why the program cannot have the library; NULL: it can. */
-static const char *why_not(const struct elf_file *f)
+/* Returns as go_heap_find. */
+static int find_go_heap(const struct elf_file *f, struct err *err)
+{
+	struct elf_layout layout = { 0 };
+	struct go_heap heap;
+	int rc = elf_layout_read(&layout, f, err);
+
+	rc = rc ? rc : go_heap_find(f, &layout, &heap, err);
+	elf_layout_done(&layout);
+	return rc;
+}
+
+/* Returns why the program cannot have the library; NULL: it can, or needs none. err: may hold the
+ * text. */
+static const char *why_not(const struct elf_file *f, struct err *err)
 {
 	static const char *const sanitizers[] = { "__asan_init", "__tsan_init", "__msan_init",
 						  "__lsan_init", "__hwasan_init" };
 
-	if (!has_loader(f))
-		return "it is linked statically";
+	if (!has_loader(f)) {
+		int rc = find_go_heap(f, err);
+
+		return rc == 0 ? NULL : rc == -ENOTSUP ? err->text : "it is linked statically";
+	}
 	if (elf_is_musl(f))
 		return "it uses musl";
 	for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
@@ -96,7 +115,7 @@ static const char *why_not(const struct elf_file *f)
 /* A script or another kind of file is left to the kernel. */
 static int check_command(const char *name)
 {
-	struct err err = { 0 }, ignored;
+	struct err err = { 0 }, go = { 0 }, ignored;
 	struct elf_file f;
 	int fd = open_program(name);
 	const char *why = NULL;
@@ -105,7 +124,7 @@ static int check_command(const char *name)
 	if (strncmp(slash ? slash + 1 : name, "valgrind", 8) == 0)
 		why = "it has its own allocator for programs that it runs";
 	if (!why && fd >= 0 && elf_file_open(&f, fd, &ignored) == 0) {
-		why = why_not(&f);
+		why = why_not(&f, &go);
 		elf_file_close(&f);
 	}
 	if (fd >= 0)
@@ -119,6 +138,25 @@ static int check_command(const char *name)
 
 /* --- running processes ------------------------------------------------------------------------ */
 
+/* A Go program is read; without a loader it cannot be changed. Returns as go_heap_find. */
+static int check_go(uint32_t pid, bool *is_static, struct err *err)
+{
+	char path[32];
+	struct elf_file f;
+	int rc = -ENODATA;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && elf_file_open(&f, fd, err) == 0) {
+		*is_static = !has_loader(&f);
+		rc = find_go_heap(&f, err);
+		elf_file_close(&f);
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 static int attach_one(uint32_t pid, const struct buf *image, struct err *err)
 {
 	const struct gpu_attach_opts opts = {
@@ -129,8 +167,16 @@ static int attach_one(uint32_t pid, const struct buf *image, struct err *err)
 		.forced = 1u << GPU_ATTACH_YOUNG,
 	};
 	struct gpu_attach_report report;
-	int rc = gpu_attach(pid, &opts, &report, err);
+	bool is_static = false;
+	int go = check_go(pid, &is_static, err);
 
+	if (is_static && (go == 0 || go == -ENOTSUP))
+		return go;
+	int rc = gpu_attach(pid, &opts, &report, err);
+	if (rc && go == 0) {
+		log_warning(err); /* its C code may have no C library, for example */
+		return 0;
+	}
 	if (rc == 0 && report.loaded)
 		log_verbose("process %" PRIu32
 			    ": the library is loaded; a thread was stopped for %" PRIu64 " us",

@@ -176,9 +176,14 @@ static void add_heap(struct buf *b, const struct summary *s)
 	const struct heap_stats *t = &s->r->stats.heap;
 	if (!(s->r->collect.sampler.events & COLLECT_HEAP))
 		return;
+	if (t->go_programs)
+		buf_addf(b, "  heap  Go's own profile of %u program%s: %u stacks%s", t->go_programs,
+			 t->go_programs == 1 ? "" : "s", t->go_stacks, t->programs ? "\n" : "");
 	if (t->programs)
 		buf_addf(b, "  heap  %" PRIu64 " of the allocations of %u program%s were sampled",
 			 t->samples, t->programs, t->programs == 1 ? "" : "s");
+	else if (t->go_programs)
+		buf_adds(b, ", in use as of the last garbage collection");
 	else if (t->problem[0])
 		buf_adds(b, "  heap  no program was sampled by this recording");
 	else
@@ -498,6 +503,8 @@ static void put_numbers(struct json *j, const struct summary *s)
 		json_key_u64(j, "heap_without_row", st->heap.dropped);
 		json_key_u64(j, "heap_slots_foreign", st->heap.slots_foreign);
 		json_key_u64(j, "heap_mean_bytes", st->heap.mean_bytes);
+		json_key_u64(j, "heap_go_programs", st->heap.go_programs);
+		json_key_u64(j, "heap_go_stacks", st->heap.go_stacks);
 	}
 	if (r->collect.sampler.events & COLLECT_GPU_INSIDE) {
 		json_key_u64(j, "gpu_programs", st->gpu_time.programs);

@@ -263,9 +263,13 @@ static void replaced(struct collect_heap *h, struct heap_program *p, uint64_t ti
 
 void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 {
-	struct heap_program *p =
-		h->is_on ? program_of(h, r->kind == SIDE_FORK ? r->ppid : r->pid) : NULL;
-
+	if (!h->is_on)
+		return;
+	if (r->kind == SIDE_EXIT && r->pid == r->tid)
+		go_programs_ended(h, r->pid);
+	else if (r->kind == SIDE_COMM && r->exec && may_be_target(h, r->pid))
+		go_programs_add(h, r->pid, r->time_ns);
+	struct heap_program *p = program_of(h, r->kind == SIDE_FORK ? r->ppid : r->pid);
 	if (!p)
 		return;
 	if (r->kind == SIDE_FORK && r->pid != r->ppid)
@@ -297,6 +301,7 @@ void collect_heap_done(struct collect_heap *h)
 	while (h->programs.n)
 		drop(h, &h->programs.v[h->programs.n - 1]);
 	vec_done(&h->programs);
+	go_programs_done(h);
 	gpu_beats_free(h->beats);
 }
 
@@ -321,8 +326,10 @@ void collect_heap_start(struct collect_heap *h)
 		return;
 	collect_heap_scanned(h);
 	if (h->is_on && h->asked->target == TARGET_PID)
-		for (size_t i = 0; i < h->asked->n_ids; i++)
-			found(h, h->asked->ids[i]);
+		for (size_t i = 0; i < h->asked->n_ids; i++) {
+			if (!go_programs_add(h, h->asked->ids[i], 0))
+				found(h, h->asked->ids[i]);
+		}
 	for (; h->programs.n && now_ns < until_ns; now_ns = clock_mono_ns()) {
 		open_due(h, now_ns, true);
 		if (all_sample(h))
@@ -333,7 +340,7 @@ void collect_heap_start(struct collect_heap *h)
 
 uint64_t collect_heap_due_ns(const struct collect_heap *h)
 {
-	uint64_t next_ns = UINT64_MAX;
+	uint64_t next_ns = go_programs_due_ns(h);
 
 	for (size_t i = 0; i < h->programs.n; i++)
 		if (!h->programs.v[i].live.memory && h->programs.v[i].next_ns < next_ns)
@@ -360,6 +367,7 @@ void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
 	if (!h->is_on)
 		return;
 	open_due(h, now_ns, false);
+	go_programs_run(h, now_ns, false);
 	for (size_t i = 0; i < h->programs.n; i++)
 		if (h->programs.v[i].live.memory)
 			wake_parked(h, &h->programs.v[i]);
@@ -377,6 +385,7 @@ void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
 void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 {
 	open_due(h, now_ns, true);
+	go_programs_run(h, now_ns, true);
 	for (size_t i = 0; i < h->programs.n; i++) {
 		struct heap_program *p = &h->programs.v[i];
 
@@ -390,11 +399,12 @@ void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 
 void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)
 {
-	if (!(h->asked->events & COLLECT_INUSE))
+	if (!h->is_on)
 		return;
 	resolve_heap_begin(h->resolver);
-	for (size_t i = 0; i < h->programs.n; i++)
+	for (size_t i = 0; i < h->programs.n && h->asked->events & COLLECT_INUSE; i++)
 		add_rows(h, &h->programs.v[i], false);
+	go_programs_cut(h);
 	resolve_heap_end(h->resolver, now_ns, true);
 }
 

@@ -36,6 +36,7 @@ struct heap_program {
 	uint64_t mapped_ns, again_ns;
 };
 
+struct go_program;
 struct collect_heap { /* zeroed = not recorded */
 	const struct sampler_opts *asked;
 	const struct heap_opts *opts;
@@ -45,6 +46,7 @@ struct collect_heap { /* zeroed = not recorded */
 	struct gpu_probes *probes;
 	struct gpu_beats *beats;
 	VEC(struct heap_program) programs;
+	VEC(struct go_program *) go;
 	struct heap_stats stats;
 	bool is_on;
 };
@@ -70,5 +72,20 @@ void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns);
 void collect_heap_cut(struct collect_heap *h, uint64_t now_ns);
 /* Stops sampling; the libraries park. */
 void collect_heap_stop(struct collect_heap *h, uint64_t now_ns);
+
+/* --- go_programs.c ---------------------------------------------------------------------------- */
+
+/* Programs of Go: their runtime profiles its own heap, and nothing runs in them. The profile is
+ * read once a second, as it ends with the process. */
+
+/* Looks whether the process is one. exec_ns: since when; 0: it may have allocated already, which
+ * does not count as allocated. Returns whether it is one. */
+bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns);
+void go_programs_ended(struct collect_heap *h, uint32_t pid);
+uint64_t go_programs_due_ns(const struct collect_heap *h);
+void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all);
+/* Between resolve_heap_begin and resolve_heap_end. */
+void go_programs_cut(struct collect_heap *h);
+void go_programs_done(struct collect_heap *h);
 
 #endif

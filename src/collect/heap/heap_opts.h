@@ -16,7 +16,9 @@ struct heap_stats {
 	uint64_t samples, dropped; /* dropped: no row was free */
 	uint64_t wrong;            /* rows that cannot be */
 	uint64_t mean_bytes;       /* the largest */
-	char problem[160];         /* the first one; "": none */
+	/* Programs of Go with a profile that was read, and their stacks. */
+	uint32_t go_programs, go_stacks;
+	char problem[160]; /* the first one; "": none */
 };
 
 #endif

@@ -60,11 +60,10 @@ void heap_done(struct heap *h)
 	vec_done(&h->all);
 	gpu_origins_done(&h->origins);
 	map_done(&h->read);
-	for (int i = 0; i < 2; i++) {
-		struct heap_sums *s = i ? &h->ended : &h->now;
-
-		map_done(&s->index);
-		vec_done(&s->all);
+	struct heap_sums *sums[] = { &h->now, &h->ended, &h->allocated };
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+		map_done(&sums[i]->index);
+		vec_done(&sums[i]->all);
 	}
 	*h = (struct heap){ 0 };
 }
@@ -85,7 +84,7 @@ static bool same_sum(const void *ctx, uint32_t i)
 	       a->objects_period == b->objects_period;
 }
 
-void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight)
+void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight, uint64_t n)
 {
 	struct sum_search search = { s,
 				     { .origin = origin,
@@ -97,8 +96,8 @@ void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight
 
 	if (i == s->all.n)
 		vec_push(&s->all, search.sum);
-	s->all.v[i].bytes += weight * (double)size;
-	s->all.v[i].objects += weight;
+	s->all.v[i].bytes += (double)n * weight * (double)size;
+	s->all.v[i].objects += (double)n * weight;
 }
 
 void heap_clear(struct heap_sums *s)

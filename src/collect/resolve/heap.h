@@ -45,6 +45,7 @@ struct heap { /* zeroed = empty */
 	struct gpu_origins origins;
 	struct map read; /* processes with rows read in this round */
 	struct heap_sums now, ended;
+	struct heap_sums allocated; /* by Go's own profile, since the last cut */
 	uint32_t round;
 	uint64_t refused; /* samples without space, or that cannot be */
 };
@@ -52,7 +53,8 @@ struct heap { /* zeroed = empty */
 void heap_put(struct heap *h, uint32_t pid, uint64_t number, uint32_t origin);
 /* Returns the number of the origin; 0: unknown. The sample is in use in this round. */
 uint32_t heap_find(struct heap *h, uint32_t pid, uint64_t number);
-void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight);
+/* n: blocks that were sampled; each stands for weight of them. */
+void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight, uint64_t n);
 void heap_clear(struct heap_sums *s);
 /* Drops the samples of the processes read that were not found in this round. */
 void heap_forget(struct heap *h);

@@ -189,6 +189,16 @@ struct live_block;
 void resolve_heap_begin(struct resolver *r);
 void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 		      const struct live_block *block, bool has_ended);
+/* Go's own profile of its heap (mem/go/go_heap.h). The origin is of a stack of return addresses of
+ * a process, the innermost first; 0: the process is unknown, or without space. */
+uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, const uint64_t *addr, uint32_t n);
+struct go_blocks {
+	uint32_t origin;
+	uint64_t size;              /* of a block */
+	double weight;              /* blocks that a sampled one stands for */
+	uint64_t allocated, in_use; /* sampled ones; allocated: since the last cut */
+};
+void resolve_go_add(struct resolver *r, const struct go_blocks *b);
 void resolve_heap_end(struct resolver *r, uint64_t now_ns, bool puts);
 /* Returns whether it is time to drop freed blocks. */
 bool resolve_heap_is_full(const struct resolver *r);

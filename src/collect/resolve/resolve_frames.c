@@ -2,6 +2,7 @@
 #include "collect/resolve/resolver.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "bpf/runtime_frame.h"
@@ -449,6 +450,18 @@ enum walk_end resolver_push_stack(struct resolver *r, const struct process *p,
 void resolver_push_marker(struct resolver *r, const char *name)
 {
 	vec_push(&r->stack, named_frame(r, FRAME_MARKER, name));
+}
+
+void resolver_push_address(struct resolver *r, struct process *p, uint64_t addr)
+{
+	const uint64_t pause_ns = 100000000;
+	uint64_t now_ns = clock_mono_ns();
+
+	/* Records of an exec may be late, or lost. */
+	if ((!p->image || !image_find(p->image, addr)) && !p->is_kernel_thread &&
+	    now_ns - p->scanned_ns > pause_ns)
+		proc_scan_within(&r->processes, p, &r->rescans, now_ns);
+	vec_push(&r->stack, user_frame(r, p, addr));
 }
 
 uint32_t resolver_marker_stack(struct resolver *r, const char *name)

@@ -116,7 +116,29 @@ void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 	map_put(&r->heap.read, owner->pid, 1);
 	if (origin)
 		heap_add(has_ended ? &r->heap.ended : &r->heap.now, origin, block->size,
-			 block->weight);
+			 block->weight, 1);
+}
+
+uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, const uint64_t *addr, uint32_t n)
+{
+	struct process *p = process_find(&r->processes, pid);
+	struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
+
+	if (!p)
+		return 0;
+	vec_clear(&r->stack);
+	for (uint32_t i = n; i-- > 0;)
+		resolver_push_address(r, p, addr[i] - 1);
+	origin.stack = resolver_stack_without_jit(r);
+	return gpu_origins_put(&r->heap.origins, &origin);
+}
+
+void resolve_go_add(struct resolver *r, const struct go_blocks *b)
+{
+	if (b->allocated)
+		heap_add(&r->heap.allocated, b->origin, b->size, b->weight, b->allocated);
+	if (b->in_use)
+		heap_add(&r->heap.now, b->origin, b->size, b->weight, b->in_use);
 }
 
 static void put_value(struct resolver *r, uint64_t now_ns, struct gpu_origin origin, uint32_t type,
@@ -139,24 +161,30 @@ static void put_value(struct resolver *r, uint64_t now_ns, struct gpu_origin ori
 		r->sink->ops->sample(r->sink, &sample);
 }
 
-static void put_sums(struct resolver *r, uint64_t now_ns, const struct heap_sums *sums)
+static void put_sums(struct resolver *r, uint64_t now_ns, const struct heap_sums *sums,
+		     uint32_t bytes_type, uint32_t objects_type)
 {
+	if (bytes_type == TYPE_NONE)
+		return;
 	for (size_t i = 0; i < sums->all.n; i++) {
 		const struct heap_sum *s = &sums->all.v[i];
 		const struct gpu_origin origin = *gpu_origins_get(&r->heap.origins, s->origin);
 
-		put_value(r, now_ns, origin, r->types.heap.inuse, s->bytes, s->bytes_period);
-		put_value(r, now_ns, origin, r->types.heap.inuse_objects, s->objects,
-			  s->objects_period);
+		put_value(r, now_ns, origin, bytes_type, s->bytes, s->bytes_period);
+		put_value(r, now_ns, origin, objects_type, s->objects, s->objects_period);
 	}
 }
 
 void resolve_heap_end(struct resolver *r, uint64_t now_ns, bool puts)
 {
+	const struct heap_types *t = &r->types.heap;
+
 	if (puts) {
-		put_sums(r, now_ns, &r->heap.now);
-		put_sums(r, now_ns, &r->heap.ended);
+		put_sums(r, now_ns, &r->heap.now, t->inuse, t->inuse_objects);
+		put_sums(r, now_ns, &r->heap.ended, t->inuse, t->inuse_objects);
+		put_sums(r, now_ns, &r->heap.allocated, t->alloc, t->alloc_objects);
 		heap_clear(&r->heap.ended);
+		heap_clear(&r->heap.allocated);
 	}
 	heap_forget(&r->heap);
 }

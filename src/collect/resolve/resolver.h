@@ -188,6 +188,8 @@ struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid);
 enum walk_end resolver_push_stack(struct resolver *r, const struct process *p,
 				  const struct event_stack *st, uint64_t now_ns, bool *has_jit);
 void resolver_push_marker(struct resolver *r, const char *name);
+/* Pushes the frame at an address of the process. */
+void resolver_push_address(struct resolver *r, struct process *p, uint64_t addr);
 /* Returns a stack of only the marker. */
 uint32_t resolver_marker_stack(struct resolver *r, const char *name);
 void resolver_push_function(struct resolver *r, const char *name);

@@ -38,10 +38,10 @@ START_TEST(sums)
 {
 	struct heap_sums s = { 0 };
 
-	heap_add(&s, 1, 100, 5243);
-	heap_add(&s, 1, 100, 5243);
-	heap_add(&s, 1, 1 << 20, 1);
-	heap_add(&s, 2, 100, 5243);
+	heap_add(&s, 1, 100, 5243, 1);
+	heap_add(&s, 1, 100, 5243, 1);
+	heap_add(&s, 1, 1 << 20, 1, 1);
+	heap_add(&s, 2, 100, 5243, 1);
 	ck_assert_uint_eq(s.all.n, 3);
 	ck_assert(s.all.v[0].bytes == 2 * 524300.0 && s.all.v[0].objects == 10486);
 	ck_assert_int_eq(s.all.v[0].bytes_period, 524288);

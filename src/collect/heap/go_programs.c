@@ -1,0 +1,322 @@
+/* Programs of Go: their runtime's profile of their heap. */
+#include "collect/heap/collect_heap.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "collect/proc/proc_maps.h"
+#include "collect/worker/proc_reader.h"
+#include "mem/go/go_heap.h"
+#include "symbol/elf/elf_file.h"
+#include "symbol/elf/elf_layout.h"
+#include "symbol/go/gopclntab.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	GO_PROGRAMS_MAX = 64, /* limit: Go programs with a heap that is read */
+	COST_SHARE = 50,      /* reading takes at most this part of the time */
+};
+#define PAUSE_NS       1000000000ull
+#define OPEN_WITHIN_NS 10000000000ull
+#define OPEN_AGAIN_NS  20000000ull
+
+struct go_row {
+	uint64_t size, allocs, in_use;
+	uint64_t given; /* of allocs */
+	uint32_t origin;
+};
+struct go_program {
+	struct collect_heap *h;
+	uint32_t pid;
+	bool is_open, has_ended, is_read;
+	bool skips; /* earlier allocations than the first reading do not count */
+	struct go_heap heap;
+	uint64_t bias, rate, opened_ns, next_ns, ino;
+	int fd;
+	struct elf_file file;
+	struct elf_layout layout;
+	struct gopclntab table;
+	struct map index; /* of a bucket's address in rows */
+	VEC(struct go_row) rows;
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void note(struct collect_heap *h, uint32_t pid, const char *text)
+{
+	if (!h->stats.problem[0])
+		snprintf(h->stats.problem, sizeof h->stats.problem, "process %" PRIu32 ": %.130s",
+			 pid, text);
+}
+
+static void program_free(struct go_program *p)
+{
+	if (!p)
+		return;
+	gopclntab_close(&p->table);
+	elf_layout_done(&p->layout);
+	elf_file_close(&p->file);
+	if (p->fd >= 0)
+		close(p->fd);
+	map_done(&p->index);
+	vec_done(&p->rows);
+	free(p);
+}
+
+static struct go_program *program_of(const struct collect_heap *h, uint32_t pid)
+{
+	for (size_t i = 0; i < h->go.n; i++)
+		if (h->go.v[i]->pid == pid && !h->go.v[i]->has_ended)
+			return h->go.v[i];
+	return NULL;
+}
+
+/* The program's address, less its address as linked. */
+struct bias_search {
+	const struct elf_layout *layout;
+	uint64_t ino, bias;
+	bool is_found;
+};
+
+static bool on_map(void *ctx, const struct proc_map *m)
+{
+	struct bias_search *s = ctx;
+	uint64_t vaddr;
+
+	if (!m->executable || m->ino != s->ino || !elf_layout_vaddr(s->layout, m->pgoff, &vaddr))
+		return true;
+	s->bias = m->start - vaddr;
+	s->is_found = true;
+	return false;
+}
+
+static int read_program_file(struct go_program *p, struct err *err)
+{
+	int rc = elf_file_open(&p->file, p->fd, err);
+
+	rc = rc ? rc : elf_layout_read(&p->layout, &p->file, err);
+	rc = rc ? rc : go_heap_find(&p->file, &p->layout, &p->heap, err);
+	return rc ? rc : gopclntab_open(&p->table, &p->file, &p->layout, err);
+}
+
+/* Returns -EAGAIN if the process has not responded in time. */
+static int open_program(struct go_program *p, struct err *err)
+{
+	struct stat st;
+	struct bias_search s = { .layout = &p->layout };
+	uint32_t others = 0;
+
+	if (p->fd < 0) {
+		p->fd = proc_reader_open_program(p->h->reader, p->pid, &st);
+		if (p->fd < 0)
+			return p->fd;
+		p->ino = st.st_ino;
+		int rc = read_program_file(p, err);
+		if (rc)
+			return rc;
+	}
+	s.ino = p->ino;
+	int rc = proc_reader_maps(p->h->reader, p->pid, on_map, &s, &others);
+	if (rc < 0)
+		return rc;
+	p->bias = s.bias;
+	p->is_open = s.is_found;
+	return p->is_open ? 0 : -ENOENT;
+}
+
+static void drop(struct collect_heap *h, struct go_program *p)
+{
+	size_t i = 0;
+
+	while (h->go.v[i] != p)
+		i++;
+	h->go.v[i] = h->go.v[--h->go.n];
+	program_free(p);
+}
+
+/* Drops the program if it is none of Go, or cannot be read. */
+static void try_open(struct collect_heap *h, struct go_program *p)
+{
+	struct err err = { 0 };
+	uint64_t now_ns = clock_mono_ns();
+	int rc = open_program(p, &err);
+
+	p->next_ns = now_ns;
+	if (rc == 0)
+		return;
+	if (rc == -EAGAIN && now_ns < p->opened_ns + OPEN_WITHIN_NS) {
+		p->next_ns = now_ns + OPEN_AGAIN_NS;
+		return;
+	}
+	if (rc == -ENOTSUP)
+		note(h, p->pid, err.text);
+	drop(h, p);
+}
+
+bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns)
+{
+	struct go_program *p = program_of(h, pid);
+
+	if (p && p->opened_ns >= exec_ns) /* an earlier exec was handled after this one */
+		return p->is_open;
+	go_programs_ended(h, pid);
+	if (h->go.n >= GO_PROGRAMS_MAX) {
+		note(h, pid, "too many Go programs");
+		return false;
+	}
+	p = xcalloc(1, sizeof *p);
+	p->h = h;
+	p->pid = pid;
+	p->fd = -1;
+	p->skips = !exec_ns;
+	p->opened_ns = clock_mono_ns();
+	vec_push(&h->go, p);
+	go_programs_run(h, p->opened_ns, false);
+	p = program_of(h, pid);
+	return p && p->is_open;
+}
+
+void go_programs_ended(struct collect_heap *h, uint32_t pid)
+{
+	struct go_program *p = program_of(h, pid);
+
+	if (p)
+		p->has_ended = true;
+}
+
+void go_programs_done(struct collect_heap *h)
+{
+	for (size_t i = 0; i < h->go.n; i++)
+		program_free(h->go.v[i]);
+	vec_done(&h->go);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
+{
+	const struct go_program *p = ctx;
+
+	return proc_reader_memory(p->h->reader, p->pid, addr, out, len);
+}
+
+/* A bucket that is new: its stack is resolved while the process lives. */
+static void add_row(struct go_program *p, const struct go_bucket *b)
+{
+	uint64_t stack[GO_HEAP_STACK];
+
+	for (uint32_t i = 0; i < b->n; i++)
+		stack[i] = b->stack[i] - p->bias;
+	uint32_t n = go_heap_physical(&p->table, stack, b->n);
+	for (uint32_t i = 0; i < n; i++)
+		stack[i] += p->bias;
+	vec_push(&p->rows, ((struct go_row){
+				   .size = b->size,
+				   .origin = resolve_go_origin(p->h->resolver, p->pid, stack, n),
+			   }));
+}
+
+static bool on_bucket(void *ctx, const struct go_bucket *b)
+{
+	struct go_program *p = ctx;
+	uint32_t i = map_intern(&p->index, b->addr, p->rows.n, NULL, NULL);
+
+	if (i == p->rows.n)
+		add_row(p, b);
+	p->rows.v[i].allocs = b->allocs + b->recent_allocs;
+	p->rows.v[i].in_use = b->allocs - b->frees;
+	return true;
+}
+
+static void read_program(struct go_program *p)
+{
+	const struct go_heap_memory m = { read_memory, p, p->bias };
+	int rc = go_heap_rate(&p->heap, &m, &p->rate);
+
+	rc = rc ? rc : go_heap_read(&p->heap, &m, on_bucket, p);
+	if (rc == -EBADMSG || rc == -E2BIG)
+		note(p->h, p->pid,
+		     rc == -E2BIG ? "more stacks in Go's heap profile than are read"
+				  : "Go's heap profile is not of a known layout");
+	p->is_read |= rc == -EAGAIN;
+	if (rc)
+		return;
+	if (!p->is_read && p->skips)
+		for (size_t i = 0; i < p->rows.n; i++)
+			p->rows.v[i].given = p->rows.v[i].allocs;
+	p->is_read = true;
+}
+
+uint64_t go_programs_due_ns(const struct collect_heap *h)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < h->go.n; i++)
+		if (!h->go.v[i]->has_ended && h->go.v[i]->next_ns < next_ns)
+			next_ns = h->go.v[i]->next_ns;
+	return next_ns;
+}
+
+static void run(struct collect_heap *h, struct go_program *p)
+{
+	uint64_t start_ns = clock_mono_ns();
+
+	if (!p->is_open) {
+		try_open(h, p);
+		return;
+	}
+	read_program(p);
+	uint64_t end_ns = clock_mono_ns(), rest_ns = (end_ns - start_ns) * COST_SHARE;
+	p->next_ns = end_ns + (rest_ns > PAUSE_NS ? rest_ns : PAUSE_NS);
+}
+
+/* A program is opened and read at the same time. */
+void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all)
+{
+	for (size_t i = h->go.n; i-- > 0;) {
+		struct go_program *p = h->go.v[i];
+		bool was_open = p->is_open;
+
+		if (p->has_ended || (!all && now_ns < p->next_ns))
+			continue;
+		run(h, p);
+		if (i < h->go.n && h->go.v[i] == p && p->is_open && !was_open)
+			run(h, p);
+	}
+}
+
+/* --- cuts ------------------------------------------------------------------------------------- */
+
+void go_programs_cut(struct collect_heap *h)
+{
+	h->stats.go_programs = h->stats.go_stacks = 0;
+	for (size_t i = 0; i < h->go.n; i++) {
+		struct go_program *p = h->go.v[i];
+
+		if (p->is_open && !p->rate && !p->rows.n)
+			note(h, p->pid,
+			     "Go's linker has turned its heap profile off, as nothing in it uses "
+			     "that");
+		h->stats.go_programs += p->rows.n > 0;
+		h->stats.go_stacks += p->rows.n;
+		for (size_t k = 0; k < p->rows.n; k++) {
+			struct go_row *row = &p->rows.v[k];
+			const struct go_blocks b = { .origin = row->origin,
+						     .size = row->size,
+						     .weight = go_heap_weight(row->size, p->rate),
+						     .allocated = row->allocs - row->given,
+						     .in_use = row->in_use };
+			row->given = row->allocs;
+			if (b.origin)
+				resolve_go_add(h->resolver, &b);
+		}
+	}
+}

@@ -1,0 +1,76 @@
+/* mem/go/go_heap.h: the heap profile that Go's runtime makes of its process, read from
+ * outside. Nothing runs in the process.
+ *
+ *     runtime.mbuckets   the last bucket; each leads to the one before
+ *     bucket             { next, allnext, typ, hash, size, nstk, stack[nstk],
+ *                          4 × { allocs, frees, and to Go 1.26 alloc_bytes, free_bytes } }
+ *
+ * A bucket has the samples of one stack and size. Its first counters, as of the last completed
+ * garbage collection, are in Go's own profiles; the others come after them. Buckets
+ * are never freed nor moved, and do not change before their counters.
+ *
+ * The stack has return addresses, the innermost first, and one for each inlined call as well.
+ *
+ * Source: the DWARF of programs by Go 1.19, 1.26 and 1.27. */
+#ifndef CRESSET_MEM_GO_GO_HEAP_H
+#define CRESSET_MEM_GO_GO_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+struct elf_layout;
+struct err;
+struct gopclntab;
+
+enum {
+	GO_HEAP_STACK = 256, /* more than Go's own limit, 130 */
+	/* limit: stacks and sizes of a Go program's allocations */
+	GO_HEAP_BUCKETS = 1 << 16,
+};
+
+/* Addresses as linked. */
+struct go_heap {
+	uint64_t buckets, rate;
+	uint64_t text, text_end;
+};
+
+struct go_bucket {
+	uint64_t addr, size; /* size: bytes of a block */
+	/* Sampled blocks, up to the last completed garbage collection; recent: allocated since
+	 * then, or in its course. */
+	uint64_t allocs, frees, recent_allocs;
+	uint32_t n;
+	uint64_t stack[GO_HEAP_STACK];
+};
+
+struct go_heap_memory {
+	/* Returns 0, or negative if not all of it can be read. */
+	int (*read)(void *ctx, uint64_t addr, void *out, size_t len);
+	void *ctx;
+	uint64_t bias; /* of the program: its address, less its address as linked */
+};
+
+/* Returns 0; -ENODATA: not a Go program; -ENOTSUP: its profile cannot be found, with the reason in
+ * err. */
+int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct go_heap *out,
+		 struct err *err);
+
+/* Reads the mean distance of samples in bytes; 0: it does not sample. */
+int go_heap_rate(const struct go_heap *h, const struct go_heap_memory *m, uint64_t *out);
+
+/* Passes on every bucket, the last one first, until on_bucket returns false. Whatever is in the
+ * memory, the work is bounded. Returns 0; -EAGAIN: nothing is counted yet; -EFAULT: it cannot be
+ * read; -EBADMSG: Go does not write this; -E2BIG: more buckets. */
+int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
+		 bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx);
+
+/* Removes the addresses of inlined calls from a stack: the address in the function around them
+ * names them as well. Addresses and table: as linked. Returns how many remain. */
+uint32_t go_heap_physical(struct gopclntab *table, uint64_t *stack, uint32_t n);
+
+/* The blocks that a sampled one of that size stands for, from 1 on. */
+double go_heap_weight(uint64_t size, uint64_t rate);
+
+#endif

@@ -1,0 +1,3 @@
+module go_heap
+
+go 1.19

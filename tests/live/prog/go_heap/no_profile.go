@@ -1,0 +1,5 @@
+//go:build !profile
+
+package main
+
+func profile(string) {}
