@@ -78,6 +78,10 @@ run cli own --repeat 3
 is "each run has files of its own" "$status" 0
 holds "runs are counted, with their times" grep -Eq '^cli_own +3 +0 +[0-9.]+ +[0-9.]+$' "$tmp/out"
 holds "… all of them" grep -q '^0 of 3 runs failed' "$tmp/out"
+a_test again test '' <<<'[ -e "$CRESSET_SKIP_FILE" ] && echo "not ok 1 - x" || echo "ok 1 - x"; echo x >"$CRESSET_SKIP_FILE"; echo "1..1"'
+run cli again --repeat 2
+is "… and no skips of the run before" "$status" 0
+rm "$project/tests/cli/again.sh"
 a_test second test '' <<<'echo x >>"$OLD/times"; n=$(wc -l <"$OLD/times"); echo "this is run $n" >&2; [ "$n" = 2 ] && echo "not ok 1 - x" || echo "ok 1 - x"; echo "1..1"'
 OLD=$project run cli second --repeat 3
 is "one of several runs fails" "$status $(grep -c '^1 of 3 runs failed' "$tmp/out")" "1 1"
