@@ -575,11 +575,18 @@ START_TEST(memory_is_given_back)
 
 	if (!sb)
 		T_SKIP("needs CAP_PERFMON");
+	/* Many times what a ring holds. Others' programs may fill it in between. */
 	for (int i = 0; i < 400; i++) {
 		run_program("/bin/true");
 		side_band_drain(sb, keep, &log);
 	}
-	ck_assert_uint_eq(log.lost, 0);
+	bool is_seen = false;
+	for (int i = 0; i < 400 && !is_seen; i++) {
+		pid_t pid = run_program("/bin/true");
+		side_band_drain(sb, keep, &log);
+		is_seen = seen_of(&log, pid, "/bin/true") != 0;
+	}
+	ck_assert(is_seen);
 	vec_done(&log.all);
 	side_band_close(sb);
 	close(epoll_fd);

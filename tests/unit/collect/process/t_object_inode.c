@@ -294,10 +294,11 @@ static void ask_worker(uint32_t id, const struct side_record *r)
 
 static void await_worker(uint32_t id)
 {
-	while (get(id)->state == OBJECT_AWAITED) {
+	for (int i = 0; i < 60000 && get(id)->state == OBJECT_AWAITED; i++) {
 		object_take_far(&table);
 		poll(NULL, 0, 1);
 	}
+	ck_assert_int_ne(get(id)->state, OBJECT_AWAITED);
 }
 
 /* A file that a worker has opened is written again: before it comes, and after that. */
