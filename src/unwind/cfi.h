@@ -73,9 +73,12 @@ struct cfi_gap {
 	uint64_t next_bytes; /* of the second longest; 0: shorter than 4 KiB */
 };
 
+/* limit: rows of a file's search table that are read */
+enum { CFI_MAX_SEARCHED = 1 << 20 };
+
 /* Finds it by the search table that PT_GNU_EH_FRAME has, without a copy of that. Returns -ENODATA
- * if the file has no such table, or no piece of 4 KiB; -EBADMSG if the table is damaged or not
- * sorted.
+ * if the file has no such table, or no piece of 4 KiB; -E2BIG past the limit; -EBADMSG if the table
+ * is damaged or not sorted.
  * Source: Linux Standard Base, "The .eh_frame_hdr section". */
 int cfi_file_gap(const struct elf_file *f, const struct elf_layout *layout, struct cfi_gap *out);
 

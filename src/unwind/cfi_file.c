@@ -204,16 +204,18 @@ static bool read_function_end(const struct elf_file *f, const struct elf_layout 
 
 enum { GAP_LEAST = 4096 };
 
-/* Code between the functions of two rows that follow each other. Returns false if malformed. */
+/* Code between the functions of two rows that follow each other. Returns false if malformed, or
+ * after too many looks. */
 static bool find_gap(const struct elf_file *f, const struct elf_layout *layout,
-		     const GElf_Phdr *header, const struct search_row rows[2], struct cfi_gap *out)
+		     const GElf_Phdr *header, const struct search_row rows[2], uint32_t *looks,
+		     struct cfi_gap *out)
 {
 	uint64_t end, next = header->p_vaddr + rows[1].start;
 	int64_t distance = (int64_t)rows[1].start - rows[0].start;
 
 	if (distance < GAP_LEAST)
 		return distance >= 0;
-	if (!read_function_end(f, layout, header, rows[0], &end))
+	if (!*looks || !(*looks)-- || !read_function_end(f, layout, header, rows[0], &end))
 		return false;
 	uint64_t bytes = end < next ? next - end : 0, most = out->end - out->start;
 	if (bytes > most)
@@ -226,6 +228,7 @@ static bool find_gap(const struct elf_file *f, const struct elf_layout *layout,
 int cfi_file_gap(const struct elf_file *f, const struct elf_layout *layout, struct cfi_gap *out)
 {
 	enum { COUNT_UDATA4 = 0x03, TABLE_DATAREL_SDATA4 = 0x3b, COUNT_AT = 8, ROWS = 512 };
+	enum { MOST_GAPS = 16384 };
 	GElf_Phdr header;
 	uint8_t bytes[COUNT_AT + 4];
 	struct search_row rows[1 + ROWS]; /* the first: the last that was read before */
@@ -237,13 +240,16 @@ int cfi_file_gap(const struct elf_file *f, const struct elf_layout *layout, stru
 	    bytes[3] != TABLE_DATAREL_SDATA4)
 		return -ENODATA;
 	struct cur c = cur_of(bytes + COUNT_AT, 4);
+	uint32_t count = cur_u32(&c), looks = MOST_GAPS;
+	if (count > CFI_MAX_SEARCHED)
+		return -E2BIG;
 	uint64_t at = header.p_offset + sizeof bytes;
-	for (uint32_t left = cur_u32(&c), n; left; left -= n, at += n * sizeof *rows) {
+	for (uint32_t left = count, n; left; left -= n, at += n * sizeof *rows) {
 		n = left < ROWS ? left : ROWS;
 		if (!elf_file_read(f, at, rows + 1, n * sizeof *rows))
 			return -EBADMSG;
 		for (uint32_t i = at == header.p_offset + sizeof bytes; i < n; i++)
-			if (!find_gap(f, layout, &header, rows + i, &gap))
+			if (!find_gap(f, layout, &header, rows + i, &looks, &gap))
 				return -EBADMSG;
 		rows[0] = rows[n];
 	}

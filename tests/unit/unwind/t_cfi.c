@@ -132,7 +132,8 @@ START_TEST(longest_gap)
 		uint8_t bytes[4];
 		int rc;
 	} damages[] = {
-		{ 8, 4, { 0xff, 0xff, 0xff, 0xff }, -EBADMSG },
+		{ 8, 4, { 0xff, 0xff, 0xff, 0xff }, -E2BIG },
+		{ 8, 4, { 0xff, 0xff, 0x0f, 0x00 }, -EBADMSG },
 		{ 12 + 8 * 5, 4, { 0xff, 0xff, 0xff, 0x7f }, -EBADMSG },
 		{ 3, 1, { 0x1b }, -ENODATA },
 		{ 8, 4, { 0 }, -ENODATA },
