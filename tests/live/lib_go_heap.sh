@@ -65,7 +65,7 @@ whole_life() { # WORDS NAME
 	local program=$tmp/go_heap-$2 dir=$tmp/first-$2
 	mkdir -p "$dir" && : >"$tmp/truth"
 	start "$program" "$dir" >"$tmp/truth"
-	states started
+	holds "$1: the program has started" states started
 	begin "$tmp/go.cresset" -e alloc,inuse -p "${pids[-1]}"
 	: >"$dir/start"
 	holds "$1: the program is ready" states ready

@@ -20,10 +20,10 @@ holds "… has its functions" grep -q '^main.later ' "$tmp/by_us"
 made off "$(go env GOROOT)"
 mkdir "$tmp/off" && touch "$tmp/truth" "$tmp/off/start" "$tmp/off/more"
 start "$tmp/go_heap-off" "$tmp/off" >"$tmp/truth"
-states ready
+holds "the program is ready" states ready
 "$cresset" record --no-progress -e inuse -d 1 -p "${pids[-1]}" -o "$tmp/off.cresset" 2>"$tmp/err"
 : >"$tmp/off/end"
-holds "a profile that the linker turned off is named" grep -q "Go's linker has turned its heap profile off" "$tmp/err"
+holds "a profile that the linker turned off is named" grep -q "Go's heap profile is off: the program never uses it" "$tmp/err"
 made stripped "$(go env GOROOT)" -tags profile -ldflags -s
 "$cresset" record --no-progress -e inuse -o "$tmp/none.cresset" -- "$tmp/go_heap-stripped" "$tmp" >"$tmp/out" 2>"$tmp/err"
 is "a stripped one is refused" $? 4

@@ -473,10 +473,11 @@ static int judge_samples(const struct recording *r)
 	uint32_t events = r->collect.sampler.events;
 	bool only_gpu = events && !(events & ~(uint32_t)COLLECT_GPU);
 	bool only_heap = events && !(events & ~(uint32_t)COLLECT_HEAP);
-	log_warn("no sample was recorded: %s", only_gpu ? "the target did not use a GPU"
-					       : only_heap
-						       ? "the target allocated too little memory"
-						       : "the target did not run on a CPU");
+	log_warn("no sample was recorded: %s",
+		 only_gpu                                ? "the target did not use a GPU"
+		 : only_heap && r->stats.heap.problem[0] ? r->stats.heap.problem
+		 : only_heap                             ? "the target allocated too little memory"
+							 : "the target did not run on a CPU");
 	return r->child.pid ? CMD_OK : CMD_NO_SAMPLE;
 }
 

@@ -505,6 +505,7 @@ static void put_numbers(struct json *j, const struct summary *s)
 		json_key_u64(j, "heap_mean_bytes", st->heap.mean_bytes);
 		json_key_u64(j, "heap_go_programs", st->heap.go_programs);
 		json_key_u64(j, "heap_go_stacks", st->heap.go_stacks);
+		json_key_text(j, "heap_problem", st->heap.problem[0] ? st->heap.problem : NULL);
 	}
 	if (r->collect.sampler.events & COLLECT_GPU_INSIDE) {
 		json_key_u64(j, "gpu_programs", st->gpu_time.programs);

@@ -362,6 +362,19 @@ static void wake_parked(struct collect_heap *h, struct heap_program *p)
 	}
 }
 
+static void copy_all_rows(struct collect_heap *h)
+{
+	for (size_t i = 0; i < h->programs.n; i++) {
+		struct heap_program *p = &h->programs.v[i];
+
+		free(p->rows);
+		p->rows = NULL;
+		p->n_rows = 0;
+		if (p->live.memory)
+			copy_rows(h, p);
+	}
+}
+
 void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
 {
 	if (!h->is_on)
@@ -373,7 +386,7 @@ void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
 			wake_parked(h, &h->programs.v[i]);
 	if (!resolve_heap_is_full(h->resolver))
 		return;
-	collect_heap_begin_cut(h, now_ns);
+	copy_all_rows(h);
 	resolve_heap_begin(h->resolver);
 	for (size_t i = 0; i < h->programs.n; i++)
 		add_rows(h, &h->programs.v[i], false);
@@ -386,15 +399,7 @@ void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 {
 	open_due(h, now_ns, true);
 	go_programs_run(h, now_ns, true);
-	for (size_t i = 0; i < h->programs.n; i++) {
-		struct heap_program *p = &h->programs.v[i];
-
-		free(p->rows);
-		p->rows = NULL;
-		p->n_rows = 0;
-		if (p->live.memory)
-			copy_rows(h, p);
-	}
+	copy_all_rows(h);
 }
 
 void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)

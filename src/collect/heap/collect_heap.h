@@ -79,7 +79,7 @@ void collect_heap_stop(struct collect_heap *h, uint64_t now_ns);
  * read once a second, as it ends with the process. */
 
 /* Looks whether the process is one. exec_ns: since when; 0: it may have allocated already, which
- * does not count as allocated. Returns whether it is one. */
+ * does not count as allocated. Returns whether it is one, or may be. */
 bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns);
 void go_programs_ended(struct collect_heap *h, uint32_t pid);
 uint64_t go_programs_due_ns(const struct collect_heap *h);

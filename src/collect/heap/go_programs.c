@@ -18,12 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-	GO_PROGRAMS_MAX = 64, /* limit: Go programs with a heap that is read */
-	COST_SHARE = 50,      /* reading takes at most this part of the time */
+	GO_PROGRAMS_MAX = 64,   /* limit: Go programs with a heap that is read */
+	GO_ENDED_MAX = 1 << 10, /* limit: ended Go programs in a recording */
+	COST_SHARE = 50,        /* reading takes at most this part of the time */
 };
+#define READ_WITHIN_NS 20000000ull /* the rest of a profile is read later */
 #define PAUSE_NS       1000000000ull
 #define OPEN_WITHIN_NS 10000000000ull
 #define OPEN_AGAIN_NS  20000000ull
@@ -37,9 +40,10 @@ struct go_program {
 	struct collect_heap *h;
 	uint32_t pid;
 	bool is_open, has_ended, is_read;
-	bool skips; /* earlier allocations than the first reading do not count */
+	bool is_cut, is_done; /* the last reading: by time or space; to its end */
+	bool skips;           /* earlier allocations than the first reading do not count */
 	struct go_heap heap;
-	uint64_t bias, rate, opened_ns, next_ns, ino;
+	uint64_t bias, rate, opened_ns, next_ns, until_ns, ino;
 	int fd;
 	struct elf_file file;
 	struct elf_layout layout;
@@ -57,15 +61,22 @@ static void note(struct collect_heap *h, uint32_t pid, const char *text)
 			 pid, text);
 }
 
-static void program_free(struct go_program *p)
+static void close_file(struct go_program *p)
 {
-	if (!p)
-		return;
 	gopclntab_close(&p->table);
 	elf_layout_done(&p->layout);
 	elf_file_close(&p->file);
 	if (p->fd >= 0)
 		close(p->fd);
+	p->table = (struct gopclntab){ 0 };
+	p->layout = (struct elf_layout){ 0 };
+	p->file = (struct elf_file){ 0 };
+	p->fd = -1;
+}
+
+static void program_free(struct go_program *p)
+{
+	close_file(p);
 	map_done(&p->index);
 	vec_done(&p->rows);
 	free(p);
@@ -86,16 +97,23 @@ struct bias_search {
 	bool is_found;
 };
 
+/* Whole pages are mapped. */
 static bool on_map(void *ctx, const struct proc_map *m)
 {
+	enum { PAGE = 4096 };
 	struct bias_search *s = ctx;
-	uint64_t vaddr;
 
-	if (!m->executable || m->ino != s->ino || !elf_layout_vaddr(s->layout, m->pgoff, &vaddr))
-		return true;
-	s->bias = m->start - vaddr;
-	s->is_found = true;
-	return false;
+	for (size_t i = 0; m->executable && m->ino == s->ino && i < s->layout->segments.n; i++) {
+		const struct elf_segment *e = &s->layout->segments.v[i];
+
+		if (!e->executable || m->pgoff + PAGE <= e->offset ||
+		    m->pgoff >= e->offset + e->size)
+			continue;
+		s->bias = m->start - m->pgoff - (e->vaddr - e->offset);
+		s->is_found = true;
+		return false;
+	}
+	return true;
 }
 
 static int read_program_file(struct go_program *p, struct err *err)
@@ -142,22 +160,54 @@ static void drop(struct collect_heap *h, struct go_program *p)
 	program_free(p);
 }
 
+static size_t n_living(const struct collect_heap *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->go.n; i++)
+		n += !h->go.v[i]->has_ended;
+	return n;
+}
+
+/* Leaves the rows, if it has any. */
+static void end(struct collect_heap *h, struct go_program *p)
+{
+	p->has_ended = true;
+	if (p->rows.n)
+		close_file(p);
+	else
+		drop(h, p);
+}
+
+/* By an exec: its heap is gone. p may be NULL. */
+static void replaced(struct collect_heap *h, struct go_program *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->rows.n; i++)
+		p->rows.v[i].in_use = 0;
+	end(h, p);
+}
+
 /* Drops the program if it is none of Go, or cannot be read. */
 static void try_open(struct collect_heap *h, struct go_program *p)
 {
 	struct err err = { 0 };
 	uint64_t now_ns = clock_mono_ns();
 	int rc = open_program(p, &err);
+	bool is_late = rc == -EAGAIN || rc == -EBUSY;
 
 	p->next_ns = now_ns;
 	if (rc == 0)
 		return;
-	if (rc == -EAGAIN && now_ns < p->opened_ns + OPEN_WITHIN_NS) {
+	if (is_late && now_ns < p->opened_ns + OPEN_WITHIN_NS) {
 		p->next_ns = now_ns + OPEN_AGAIN_NS;
 		return;
 	}
 	if (rc == -ENOTSUP)
 		note(h, p->pid, err.text);
+	else if (is_late || rc == -EXDEV)
+		note(h, p->pid, "its program could not be read");
 	drop(h, p);
 }
 
@@ -166,10 +216,10 @@ bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns)
 	struct go_program *p = program_of(h, pid);
 
 	if (p && p->opened_ns >= exec_ns) /* an earlier exec was handled after this one */
-		return p->is_open;
-	go_programs_ended(h, pid);
-	if (h->go.n >= GO_PROGRAMS_MAX) {
-		note(h, pid, "too many Go programs");
+		return true;
+	replaced(h, p);
+	if (n_living(h) >= GO_PROGRAMS_MAX || h->go.n >= GO_PROGRAMS_MAX + GO_ENDED_MAX) {
+		note(h, pid, "its Go heap, if any, is not read: too many programs");
 		return false;
 	}
 	p = xcalloc(1, sizeof *p);
@@ -180,8 +230,7 @@ bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns)
 	p->opened_ns = clock_mono_ns();
 	vec_push(&h->go, p);
 	go_programs_run(h, p->opened_ns, false);
-	p = program_of(h, pid);
-	return p && p->is_open;
+	return program_of(h, pid) != NULL;
 }
 
 void go_programs_ended(struct collect_heap *h, uint32_t pid)
@@ -189,7 +238,7 @@ void go_programs_ended(struct collect_heap *h, uint32_t pid)
 	struct go_program *p = program_of(h, pid);
 
 	if (p)
-		p->has_ended = true;
+		end(h, p);
 }
 
 void go_programs_done(struct collect_heap *h)
@@ -208,8 +257,8 @@ static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
 	return proc_reader_memory(p->h->reader, p->pid, addr, out, len);
 }
 
-/* A bucket that is new: its stack is resolved while the process lives. */
-static void add_row(struct go_program *p, const struct go_bucket *b)
+/* While the process lives. */
+static uint32_t origin_of(struct go_program *p, const struct go_bucket *b)
 {
 	uint64_t stack[GO_HEAP_STACK];
 
@@ -218,41 +267,75 @@ static void add_row(struct go_program *p, const struct go_bucket *b)
 	uint32_t n = go_heap_physical(&p->table, stack, b->n);
 	for (uint32_t i = 0; i < n; i++)
 		stack[i] += p->bias;
-	vec_push(&p->rows, ((struct go_row){
-				   .size = b->size,
-				   .origin = resolve_go_origin(p->h->resolver, p->pid, stack, n),
-			   }));
+	return resolve_go_origin(p->h->resolver, p->pid, stack, n);
+}
+
+/* A row for each bucket. Those before the first whole reading have nothing that counts yet. */
+static struct go_row *row_of(struct go_program *p, const struct go_bucket *b)
+{
+	const uint32_t *known = map_get(&p->index, b->addr);
+
+	if (known)
+		return &p->rows.v[*known];
+	if (p->rows.n >= GO_HEAP_BUCKETS || clock_mono_ns() > p->until_ns)
+		return NULL;
+	map_put(&p->index, b->addr, p->rows.n);
+	vec_push(&p->rows, ((struct go_row){ .size = b->size }));
+	struct go_row *row = &p->rows.v[p->rows.n - 1];
+	if (p->skips && !p->is_read)
+		row->given = b->allocs + b->recent_allocs;
+	return row;
 }
 
 static bool on_bucket(void *ctx, const struct go_bucket *b)
 {
 	struct go_program *p = ctx;
-	uint32_t i = map_intern(&p->index, b->addr, p->rows.n, NULL, NULL);
+	struct go_row *row = row_of(p, b);
+	uint64_t allocs = b->allocs + b->recent_allocs;
 
-	if (i == p->rows.n)
-		add_row(p, b);
-	p->rows.v[i].allocs = b->allocs + b->recent_allocs;
-	p->rows.v[i].in_use = b->allocs - b->frees;
+	if (!row) {
+		p->is_cut = true;
+		return false;
+	}
+	if (!row->origin)
+		row->origin = origin_of(p, b);
+	if (allocs >
+	    row->allocs) /* one that is published just now may count twice, or not at all */
+		row->allocs = allocs;
+	row->in_use = b->allocs - b->frees;
 	return true;
+}
+
+/* Whether it still is the program that was opened. */
+static bool is_same_program(const struct go_program *p)
+{
+	struct stat st, own;
+	int fd = proc_reader_open_program(p->h->reader, p->pid, &st);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return fstat(p->fd, &own) == 0 && st.st_ino == own.st_ino && st.st_dev == own.st_dev;
 }
 
 static void read_program(struct go_program *p)
 {
 	const struct go_heap_memory m = { read_memory, p, p->bias };
-	int rc = go_heap_rate(&p->heap, &m, &p->rate);
 
-	rc = rc ? rc : go_heap_read(&p->heap, &m, on_bucket, p);
-	if (rc == -EBADMSG || rc == -E2BIG)
-		note(p->h, p->pid,
-		     rc == -E2BIG ? "more stacks in Go's heap profile than are read"
-				  : "Go's heap profile is not of a known layout");
-	p->is_read |= rc == -EAGAIN;
-	if (rc)
+	p->is_cut = p->is_done = false;
+	p->until_ns = clock_mono_ns() + READ_WITHIN_NS;
+	if (!is_same_program(p))
 		return;
-	if (!p->is_read && p->skips)
-		for (size_t i = 0; i < p->rows.n; i++)
-			p->rows.v[i].given = p->rows.v[i].allocs;
-	p->is_read = true;
+	int rc = go_heap_rate(&p->heap, &m, &p->rate);
+	rc = rc ? rc : go_heap_read(&p->heap, &m, on_bucket, p);
+	if (rc == -EBADMSG)
+		note(p->h, p->pid, "Go's heap profile is not of a known layout");
+	if (rc == -E2BIG || (p->is_cut && p->rows.n >= GO_HEAP_BUCKETS)) {
+		note(p->h, p->pid, "more stacks in Go's heap profile than are read");
+		p->is_cut = false;
+	}
+	p->is_done = !p->is_cut && (rc == 0 || rc == -EAGAIN || rc == -E2BIG || rc == -EBADMSG);
+	p->is_read |= p->is_done && rc != -EBADMSG;
 }
 
 uint64_t go_programs_due_ns(const struct collect_heap *h)
@@ -273,24 +356,52 @@ static void run(struct collect_heap *h, struct go_program *p)
 		try_open(h, p);
 		return;
 	}
+	bool is_first = !p->is_read;
 	read_program(p);
 	uint64_t end_ns = clock_mono_ns(), rest_ns = (end_ns - start_ns) * COST_SHARE;
 	p->next_ns = end_ns + (rest_ns > PAUSE_NS ? rest_ns : PAUSE_NS);
+	/* The state at the start has to be known soon. */
+	if (is_first && !p->is_done)
+		p->next_ns = end_ns + (end_ns - start_ns);
 }
 
-/* A program is opened and read at the same time. */
-void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all)
+/* Opens a program, and reads it. */
+static void run_both(struct collect_heap *h, size_t i)
 {
+	struct go_program *p = h->go.v[i];
+	bool was_open = p->is_open;
+
+	run(h, p);
+	if (!was_open && i < h->go.n && h->go.v[i] == p && p->is_open)
+		run(h, p);
+}
+
+/* The last reading is a whole one, also where the process responds late. */
+static void run_whole(struct collect_heap *h, uint64_t until_ns)
+{
+	const struct timespec moment = { .tv_nsec = 2000000 };
+
 	for (size_t i = h->go.n; i-- > 0;) {
 		struct go_program *p = h->go.v[i];
-		bool was_open = p->is_open;
 
-		if (p->has_ended || (!all && now_ns < p->next_ns))
+		if (p->has_ended)
 			continue;
-		run(h, p);
-		if (i < h->go.n && h->go.v[i] == p && p->is_open && !was_open)
-			run(h, p);
+		for (run_both(h, i);
+		     i < h->go.n && h->go.v[i] == p && !p->is_done && clock_mono_ns() < until_ns;
+		     run_both(h, i))
+			nanosleep(&moment, NULL);
 	}
+}
+
+void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all)
+{
+	const uint64_t last_ns = 2000000000;
+
+	if (all)
+		run_whole(h, now_ns + last_ns);
+	for (size_t i = h->go.n; !all && i-- > 0;)
+		if (!h->go.v[i]->has_ended && now_ns >= h->go.v[i]->next_ns)
+			run_both(h, i);
 }
 
 /* --- cuts ------------------------------------------------------------------------------------- */
@@ -301,10 +412,10 @@ void go_programs_cut(struct collect_heap *h)
 	for (size_t i = 0; i < h->go.n; i++) {
 		struct go_program *p = h->go.v[i];
 
-		if (p->is_open && !p->rate && !p->rows.n)
+		if (p->is_read && !p->rate && !p->rows.n)
 			note(h, p->pid,
-			     "Go's linker has turned its heap profile off, as nothing in it uses "
-			     "that");
+			     "Go's heap profile is off: the program never uses it, as with "
+			     "net/http/pprof, or sets MemProfileRate to 0");
 		h->stats.go_programs += p->rows.n > 0;
 		h->stats.go_stacks += p->rows.n;
 		for (size_t k = 0; k < p->rows.n; k++) {
@@ -312,7 +423,9 @@ void go_programs_cut(struct collect_heap *h)
 			const struct go_blocks b = { .origin = row->origin,
 						     .size = row->size,
 						     .weight = go_heap_weight(row->size, p->rate),
-						     .allocated = row->allocs - row->given,
+						     .allocated = row->allocs > row->given
+									  ? row->allocs - row->given
+									  : 0,
 						     .in_use = row->in_use };
 			row->given = row->allocs;
 			if (b.origin)

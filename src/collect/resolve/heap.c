@@ -122,6 +122,8 @@ int64_t heap_period(double beyond)
 
 int64_t heap_whole(double value, uint64_t key)
 {
+	if (!(value < 0x1p62)) /* of a process that lies */
+		return INT64_MAX / 2;
 	double whole = floor(value);
 	double chance = (double)(hash_mix(key, 0x68656170) >> 11) * 0x1p-53;
 

@@ -138,9 +138,6 @@ static int read_head(const struct bucket_list *l, uint64_t addr, struct go_bucke
 	out->n = head[HEADER_N];
 	if (read_window(w, addr + sizeof head, out->stack, out->n * WORD) < 0)
 		return -EFAULT;
-	for (uint32_t i = 0; i < out->n; i++)
-		if (!is_text(l->heap, w->m->bias, out->stack[i]))
-			return -EBADMSG;
 	*counts = addr + sizeof head + out->n * WORD;
 	return 0;
 }
@@ -160,7 +157,10 @@ static int read_bucket(const struct bucket_list *l, uint64_t addr, struct go_buc
 	out->recent_allocs = 0;
 	for (uint32_t i = 1; i < CYCLES; i++)
 		out->recent_allocs += counts[i * l->cycle_words + CYCLE_ALLOCS];
-	return out->frees > out->allocs || (out->allocs | out->recent_allocs) >> 48 ? -EBADMSG : 0;
+	for (uint32_t i = 0; i < out->n; i++)
+		if (!is_text(l->heap, l->w->m->bias, out->stack[i]))
+			return -ESTALE;
+	return out->frees > out->allocs || (out->allocs | out->recent_allocs) >> 40 ? -ESTALE : 0;
 }
 
 /* Takes the layout of most of the first buckets with counters: one may be written just now. */
@@ -189,10 +189,13 @@ static int find_layout(struct bucket_list *l, uint64_t addr)
 
 int go_heap_rate(const struct go_heap *h, const struct go_heap_memory *m, uint64_t *out)
 {
+	const int64_t most_bytes = 1ll << 40;
 	int64_t rate;
 
 	if (m->read(m->ctx, h->rate + m->bias, &rate, sizeof rate) < 0)
 		return -EFAULT;
+	if (rate > most_bytes)
+		return -EBADMSG;
 	*out = rate > 0 ? rate : 0;
 	return 0;
 }
@@ -209,14 +212,15 @@ int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
 		return -EFAULT;
 	int rc = find_layout(&l, at);
 	for (uint32_t n = 0; at; n++) {
-		uint64_t before;
+		uint64_t before = 0;
 
 		if (!rc)
 			rc = n < GO_HEAP_BUCKETS ? read_bucket(&l, at, &b, &before) : -E2BIG;
-		if (rc)
+		if (rc && rc != -ESTALE)
 			return rc;
-		if (!on_bucket(ctx, &b))
+		if (rc == 0 && !on_bucket(ctx, &b))
 			return 0;
+		rc = 0;
 		at = before;
 	}
 	return 0;
@@ -225,15 +229,15 @@ int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 /* The calls that are inlined at an address, which is in one: the innermost is not counted. */
-static uint32_t outer_calls(struct gopclntab *t, const struct go_function *f, uint64_t addr)
+static uint32_t outer_calls(struct gopclntab *t, const struct go_function *f, uint64_t addr,
+			    uint32_t *lookups)
 {
-	enum { MOST = 64 };
 	struct go_inlined in;
 	uint32_t n = 0;
 	int32_t index;
 
-	while (n < MOST && gopclntab_value(t, f, f->inline_ids, addr, &index) && index >= 0 &&
-	       gopclntab_inlined(t, f, index, &in)) {
+	while (*lookups && (*lookups)-- && gopclntab_value(t, f, f->inline_ids, addr, &index) &&
+	       index >= 0 && gopclntab_inlined(t, f, index, &in)) {
 		addr = in.call;
 		n++;
 	}
@@ -242,12 +246,14 @@ static uint32_t outer_calls(struct gopclntab *t, const struct go_function *f, ui
 
 uint32_t go_heap_physical(struct gopclntab *table, uint64_t *stack, uint32_t n)
 {
-	uint32_t kept = 0;
+	enum { MOST_LOOKUPS = 4 * GO_HEAP_STACK }; /* of a value, in a table that may be hostile */
+	uint32_t kept = 0, left = MOST_LOOKUPS;
 
 	for (uint32_t i = 0; i < n;) {
 		struct go_function f;
 		uint64_t addr = stack[i] - 1;
-		uint32_t outer = gopclntab_find(table, addr, &f) ? outer_calls(table, &f, addr) : 0;
+		uint32_t outer =
+			gopclntab_find(table, addr, &f) ? outer_calls(table, &f, addr, &left) : 0;
 
 		stack[kept++] = stack[i++];
 		for (; outer && i < n && stack[i] - 1 >= f.start && stack[i] - 1 < f.end; outer--)

@@ -25,7 +25,7 @@ struct err;
 struct gopclntab;
 
 enum {
-	GO_HEAP_STACK = 256, /* more than Go's own limit, 130 */
+	GO_HEAP_STACK = 1024, /* Go's own limit */
 	/* limit: stacks and sizes of a Go program's allocations */
 	GO_HEAP_BUCKETS = 1 << 16,
 };
@@ -57,11 +57,13 @@ struct go_heap_memory {
 int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct go_heap *out,
 		 struct err *err);
 
-/* Reads the mean distance of samples in bytes; 0: it does not sample. */
+/* Reads the mean distance of samples in bytes; 0: it does not sample. Returns 0, -EFAULT, or
+ * -EBADMSG if it is impossible. */
 int go_heap_rate(const struct go_heap *h, const struct go_heap_memory *m, uint64_t *out);
 
 /* Passes on every bucket, the last one first, until on_bucket returns false. Whatever is in the
- * memory, the work is bounded. Returns 0; -EAGAIN: nothing is counted yet; -EFAULT: it cannot be
+ * memory, the work is bounded; buckets that are impossible, or just written, are left out. Returns
+ * 0; -EAGAIN: nothing is counted yet; -EFAULT: it cannot be
  * read; -EBADMSG: Go does not write this; -E2BIG: more buckets. */
 int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
 		 bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx);

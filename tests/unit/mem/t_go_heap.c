@@ -106,6 +106,8 @@ START_TEST(both_layouts)
 		m->reads = 0;
 		ck_assert_int_eq(go_heap_rate(&heap, &memory, &rate), 0);
 		ck_assert_uint_eq(rate, 524288);
+		m->words[1] = 1ull << 41;
+		ck_assert_int_eq(go_heap_rate(&heap, &memory, &rate), -EBADMSG);
 	}
 	/* Before the first garbage collection: only recent ones, then none. */
 	for (uint32_t cycle_words = 2; cycle_words <= 4; cycle_words += 2) {
@@ -129,16 +131,16 @@ START_TEST(impossible_buckets)
 		uint64_t value;
 		int rc;
 	} damages[] = {
-		{ 2, 2, -EBADMSG },                             /* the type */
-		{ 4, 0, -EBADMSG },                             /* the size */
-		{ 4, 1ull << 41, -EBADMSG },                    /* … */
-		{ 5, 0, -EBADMSG },                             /* the length of the stack */
-		{ 5, GO_HEAP_STACK + 1, -EBADMSG },             /* … */
-		{ HEAD_WORDS, 0x1000, -EBADMSG },               /* an address outside of the code */
-		{ HEAD_WORDS + STACK_WORDS + 1, 99, -EBADMSG }, /* more freed than allocated */
-		{ HEAD_WORDS + STACK_WORDS, -1ull, -EBADMSG },  /* too many */
-		{ 1, BASE - 4096, -EFAULT },                    /* the next one */
-		{ 1, BASE + 3, -EFAULT },                       /* … */
+		{ 2, 2, -EBADMSG },                      /* the type */
+		{ 4, 0, -EBADMSG },                      /* the size */
+		{ 4, 1ull << 41, -EBADMSG },             /* … */
+		{ 5, 0, -EBADMSG },                      /* the length of the stack */
+		{ 5, GO_HEAP_STACK + 1, -EBADMSG },      /* … */
+		{ HEAD_WORDS, 0x1000, 0 },               /* an address outside of the code */
+		{ HEAD_WORDS + STACK_WORDS + 1, 99, 0 }, /* more freed than allocated */
+		{ HEAD_WORDS + STACK_WORDS, -1ull, 0 },  /* too many */
+		{ 1, BASE - 4096, -EFAULT },             /* the next one */
+		{ 1, BASE + 3, -EFAULT },                /* … */
 	};
 	struct image *m = xmalloc(sizeof *m);
 
@@ -147,6 +149,8 @@ START_TEST(impossible_buckets)
 		uint64_t at = add_bucket(m, 3, 4);
 		m->words[at + damages[i].word] = damages[i].value;
 		ck_assert_int_eq(image_go(m), damages[i].rc);
+		if (damages[i].rc == 0)
+			ck_assert_uint_eq(m->buckets, BUCKETS); /* it is left out */
 	}
 	image_init(m, 2);
 	uint64_t at = add_bucket(m, 3, 2);
