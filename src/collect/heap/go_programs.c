@@ -299,8 +299,8 @@ static bool on_bucket(void *ctx, const struct go_bucket *b)
 	}
 	if (!row->origin)
 		row->origin = origin_of(p, b);
-	if (allocs >
-	    row->allocs) /* one that is published just now may count twice, or not at all */
+	/* Counters that are published just now may count twice, or not at all. */
+	if (allocs > row->allocs)
 		row->allocs = allocs;
 	row->in_use = b->allocs - b->frees;
 	return true;
@@ -361,7 +361,7 @@ static void run(struct collect_heap *h, struct go_program *p)
 	uint64_t end_ns = clock_mono_ns(), rest_ns = (end_ns - start_ns) * COST_SHARE;
 	p->next_ns = end_ns + (rest_ns > PAUSE_NS ? rest_ns : PAUSE_NS);
 	/* The state at the start has to be known soon. */
-	if (is_first && !p->is_done)
+	if (is_first && p->is_cut)
 		p->next_ns = end_ns + (end_ns - start_ns);
 }
 
