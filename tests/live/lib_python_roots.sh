@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/live/lib_python_roots.sh [SUITE…]: fetches Debians with their Python into $BUILD/python/SUITE, where tests/live/lib_python.sh finds
-# them, and with their Go, musl, Erlang and Node, for go.sh, musl.sh, erlang.sh and node.sh. Existing ones that have all of that stay. Needs root, debootstrap and
+# them, and with their Go, musl, Erlang and Node, for go.sh, musl.sh, erlang.sh and node_debian.sh. Existing ones that have all of that stay. Needs root, debootstrap and
 # the archive: a suite that is unavailable is named, with the reason.
 # DEBIAN_MIRROR= names another mirror than debootstrap's own.
 set -u

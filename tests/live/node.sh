@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
-# Functions of Node: in other versions, by their packages of npm and of Debian; and in other modes than its own: interpreted, baseline code, no inlining, with a perf map.
+# Functions of Node: in other versions, by their packages of npm; and in other modes than its own: interpreted, baseline code, no inlining, with a perf map.
 # Needs node.
 . tests/live/lib.sh
 . tests/live/lib_node.sh
@@ -18,18 +18,6 @@ for version in 18 22 24 26; do
 	waits "Node $version"
 done
 needs_inlined
-for suite in bookworm trixie sid; do
-	if ! node=$(debian_node "$suite"); then
-		skip "Node of $suite" "tests/live/lib_python_roots.sh fetches it"
-		continue
-	fi
-	look "Node of $suite"
-	whole_stacks "Node of $suite"
-	shares "Node of $suite"
-	waits "Node of $suite"
-	look "Node of $suite, interpreted" --no-opt --no-sparkplug
-	whole_stacks "Node of $suite, interpreted"
-done
 node=node
 for mode in --jitless "--no-opt --always-sparkplug" "--no-opt --no-sparkplug" --always-turbofan --no-turbo-inlining; do
 	read -ra options <<<"$mode"
