@@ -430,6 +430,8 @@ void go_programs_cut(struct collect_heap *h)
 			row->given = row->allocs;
 			if (b.origin)
 				resolve_go_add(h->resolver, &b);
+			else
+				h->stats.dropped += b.allocated + b.in_use;
 		}
 	}
 }
