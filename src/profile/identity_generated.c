@@ -201,10 +201,21 @@ struct cut generated_cut(const char *s, size_t len, size_t from)
 	return first;
 }
 
+/* "$" of "$prog:hot_a/2": only perf maps of Erlang have it, jitdumps do not. */
+static struct cut erlang_mark(const char *s, size_t len)
+{
+	size_t digits = run_before(s, len, isdigit);
+	bool is = digits && digits < len && *s == '$' && s[len - digits - 1] == '/' &&
+		  memchr(s, ':', len);
+	return is ? (struct cut){ 0, 1 } : no_cut;
+}
+
 bool identity_code(const char *s, size_t len, struct buf *out)
 {
 	size_t kept = len - tier_suffix(s, len);
 	struct cut mark = tier_mark(s, kept, 0);
+	if (!mark.n)
+		mark = erlang_mark(s, kept);
 	if (!kept || (kept == len && !mark.n))
 		return false;
 	buf_add(out, s, mark.at);

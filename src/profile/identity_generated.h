@@ -18,8 +18,8 @@ enum frame_kind identity_language(enum frame_kind kind, const char *name, size_t
 
 /* Appends the name of code made at run time, as a perf map or jitdump has it, without what only
  * says how far it is optimized: V8's marks ("JS:*'render" for "JS:render") and compilers
- * ("-liftoff"), and Erlang's rows for what lies before a function ("-CodeInfoPrologue"). Returns
- * false, with out untouched, if it has no such part. */
+ * ("-liftoff"); without Erlang's rows for what lies before a function ("-CodeInfoPrologue") and
+ * its "$" in perf maps. Returns false, with out untouched, if it has no such part. */
 bool identity_code(const char *s, size_t len, struct buf *out);
 
 /* Returns the path of the source file in the name of generated code ("/srv/app.js" of

@@ -27,12 +27,12 @@ declare -A legal=(
 	[monitor]="${S}monitor\\(\\)$locked"
 )
 
-# Of the lines of a folded file that match one expression, 99 in 100 match another: most WHAT FILE OF RIGHT [LEAST]
+# Of the lines of a folded file that match one expression, 99 in 100, or five standard deviations less, match another: most WHAT FILE OF RIGHT [LEAST]
 most() {
 	local all with least=${5-30}
 	all=$(grep -E -- "$3" "$2" | folded_sum)
 	with=$(grep -E -- "$3" "$2" | grep -E -- "$4" | folded_sum)
-	if awk "BEGIN { exit !($all >= $least && $with >= .99 * $all) }"; then
+	if awk "BEGIN { exit !($all >= $least && $with >= .99 * $all - 5 * sqrt(.0099 * $all)) }"; then
 		ok "$1 ($with of $all)"
 	else
 		not_ok "$1" "$with of $all: $(grep -E -- "$3" "$2" | grep -Ev -- "$4" | awk '{ print $NF, $0 }' | sort -rn | head -4 | cut -c1-900)"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # tier: live
+# run: alone
 # Programs that use 20 ms of a CPU and are deleted when they end have names, each from a file of its own.
 . tests/live/lib.sh
 needs_recording
