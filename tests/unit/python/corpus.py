@@ -58,12 +58,13 @@ def lines(code):
     return list(dis.findlinestarts(code))
 
 
+# At the RESUME with number 4 of Python 3.15 a generator expression only takes its iterator: it starts at the next one.
 def begins(code):
     if "RESUME" not in dis.opmap:
         return 0
-    ops = code.co_code[::2]
-    at = ops.find(bytes([dis.opmap["RESUME"]]))
-    return at * 2 if at >= 0 else len(ops) * 2
+    all_of_it = code.co_code
+    at = [i for i in range(0, len(all_of_it), 2) if all_of_it[i] == dis.opmap["RESUME"] and all_of_it[i + 1] != 4]
+    return at[0] if at else len(all_of_it)
 
 
 def show(code):

@@ -45,11 +45,12 @@ static unsigned check_code(struct live *l, const struct told *told, char *lines)
 		}
 		words[1] = (words[1] >> 32 << 32) | offset;
 		enum runtime_named named = cpython_runtime.name_frame(l->process, words, &named_as);
-		if (offset < told->begins) {
-			ck_assert_int_eq(named, RUNTIME_LEFT_OUT);
+		enum runtime_named want = offset < told->begins ? RUNTIME_LEFT_OUT : RUNTIME_NAMED;
+		ck_assert_msg(named == want, "%s: %s:%u %s (%u bytes, begins at %u) byte %u: %d",
+			      l->name, told->file, told->first_line, told->name, told->bytes,
+			      told->begins, offset, named);
+		if (named == RUNTIME_LEFT_OUT)
 			continue;
-		}
-		ck_assert_int_eq(named, RUNTIME_NAMED);
 		ck_assert_msg(frame->line == line, "%s:%u %s byte %u: %u, not %u", told->file,
 			      told->first_line, told->name, offset, frame->line, line);
 		ck_assert_uint_eq(frame->start_line, told->first_line);
