@@ -33,7 +33,8 @@ enum {
 	SETTLE_MS = 200,      /* for names of generated code, before a new dictionary … */
 	LAST_SETTLE_MS = 300, /* … and at the end */
 };
-/* A dictionary of this size or age is replaced by an empty one. */
+/* A dictionary of this size or age is replaced by one that has only the stacks of memory in use.
+ * Where those are many it may grow to twice their size. */
 #define DICTIONARY_BYTES  (2ull << 20)
 #define DICTIONARY_AGE_NS 3600000000000ull
 #define LOSSES_SAID_NS    60000000000ull
@@ -52,6 +53,7 @@ struct collecting {
 	struct host_metrics *host;
 	struct attaching *attaching; /* NULL: attaching is off */
 	uint64_t begun_ns, cut_ns;   /* start of the dictionary; of the interval */
+	uint64_t most_dictionary_bytes;
 	struct wall wall;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* lost and not logged yet */
 	uint64_t lost_ever[LOSS_REASONS];
@@ -64,6 +66,8 @@ struct collecting {
 	struct gpu_probes_stats gpu_probes;
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
+	uint32_t go_programs_said;
+	bool heap_problem_said;
 	size_t missing_said;
 	bool full_said;
 	bool has_batch;          /* one was made: it records */
@@ -76,6 +80,7 @@ struct collecting {
 static struct profile *new_profile(struct collecting *c)
 {
 	c->begun_ns = clock_mono_ns();
+	c->most_dictionary_bytes = DICTIONARY_BYTES;
 	return profile_new();
 }
 
@@ -236,6 +241,18 @@ static void say_gpu_programs(struct collecting *c)
 	c->gpu_problems_said = t->problems;
 }
 
+/* Logs the first problem with a program's heap. */
+static void say_heaps(struct collecting *c, const struct heap_stats *h)
+{
+	if (h->go_programs != c->go_programs_said)
+		log_verbose("heaps of %u Go programs are read: %u stacks", h->go_programs,
+			    h->go_stacks);
+	if (*h->problem && !c->heap_problem_said)
+		log_info("memory is missing of a program, or more: %s", h->problem);
+	c->go_programs_said = h->go_programs;
+	c->heap_problem_said |= *h->problem != '\0';
+}
+
 /* Call before the samples are taken out: they show which threads were busy. */
 static void take_host(struct collecting *c, const struct wire_batch *head)
 {
@@ -272,6 +289,7 @@ static void take_host(struct collecting *c, const struct wire_batch *head)
 	say_gpus(c);
 	say_probes(c);
 	say_gpu_programs(c);
+	say_heaps(c, &stats.heap);
 }
 
 static void make_batch(struct collecting *c, uint64_t now_ns, bool is_last)
@@ -314,6 +332,8 @@ static int renew_dictionary(struct collecting *c, struct err *err)
 	int rc = collect_set_sink(c->collector, profile_sink(c->profile), &copy, err);
 	profile_copy_done(&copy);
 	take_dropped(c, outbox_set_profile(&c->outbox, c->profile));
+	if (2 * dictionary_bytes(c) > DICTIONARY_BYTES)
+		c->most_dictionary_bytes = 2 * dictionary_bytes(c);
 	return rc;
 }
 
@@ -365,7 +385,7 @@ static int end_interval(struct collecting *c, uint64_t now_ns, int64_t offset_ns
 	say_missing(c);
 	say_windows(c);
 	say_workers(c);
-	bool renew = dictionary_bytes(c) >= DICTIONARY_BYTES ||
+	bool renew = dictionary_bytes(c) >= c->most_dictionary_bytes ||
 		     now_ns >= c->begun_ns + DICTIONARY_AGE_NS;
 	if (renew) /* pending events cannot move to the new dictionary */
 		collect_settle(c->collector, SETTLE_MS);

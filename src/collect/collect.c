@@ -145,6 +145,8 @@ static int open_parts(struct collector *c, struct err *err)
 				       .sampler = c->sampler,
 				       .order = &c->order };
 	collect_gpu_hooks(&c->gpu, &resolve);
+	resolve.heap_renamed = go_programs_renamed;
+	resolve.heap_ctx = &c->heap;
 	c->resolver = c->gpu.resolver = resolver_new(&c->opts.resolve, opts, &resolve);
 	rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
 	c->heap = (struct collect_heap){ .asked = opts,

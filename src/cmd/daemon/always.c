@@ -245,10 +245,11 @@ static int reach_check(const char *dir, uid_t uid, gid_t gid, const char *proces
 }
 
 /* In the order of always_events. */
-const char *const always_event_words[] = { "cpu",        "off-cpu", "sched-wait", "lock",
-					   "page-fault", "rss",     NULL };
-static const uint32_t always_events[] = { COLLECT_CPU,  COLLECT_OFF_CPU,    COLLECT_SCHED_WAIT,
-					  COLLECT_LOCK, COLLECT_PAGE_FAULT, COLLECT_RSS };
+const char *const always_event_words[] = { "cpu", "off-cpu", "sched-wait", "lock", "page-fault",
+					   "rss", "alloc",   "inuse",      NULL };
+static const uint32_t always_events[] = { COLLECT_CPU,   COLLECT_OFF_CPU,    COLLECT_SCHED_WAIT,
+					  COLLECT_LOCK,  COLLECT_PAGE_FAULT, COLLECT_RSS,
+					  COLLECT_ALLOC, COLLECT_INUSE };
 
 /* In the order of forced. */
 const char *const always_force_words[] = { "seccomp", "user-namespace", NULL };

@@ -73,7 +73,8 @@ extern const char *const always_event_words[], *const always_force_words[];
 #define ALWAYS_SAMPLER(T, member) ALWAYS_ROW(T, collect.sampler.member)
 #define ALWAYS_OPTIONS(T) \
 	{ "e", "events", "KIND,...", \
-	  "events to record: cpu, off-cpu, sched-wait, lock, page-fault, rss", OPT_CHOICES, \
+	  "events to record: cpu, off-cpu, sched-wait, lock, page-fault, rss, alloc, inuse", \
+	  OPT_CHOICES, \
 	  ALWAYS_ROW(T, events), .words = always_event_words, \
 	  .def = "cpu,off-cpu", .basic = true }, \
 	{ "Ff", "freq", "HZ", "samples per second and CPU", OPT_U64, ALWAYS_SAMPLER(T, freq_hz), \

@@ -20,14 +20,23 @@ enum {
 	MAX_PROGRAMS = 1024, /* limit: programs with sampled allocations, some 3 MiB each */
 	LOOK_FIRST_NS = 2000000,
 	LOOK_SLOWEST_NS = 500000000,
+	SNAPSHOT_CUTS = 6,
 	MEMFDS = 16, /* limit: memory of its ancestors that a child may have mapped */
 };
-#define PROBES_WAIT_NS 10000000000ull
-#define AHEAD_NS       (LIVE_AHEAD_MS * 1000000ull)
-#define FOUND_NS       20000000000ull
-#define START_NS       5000000000ull
+#define PROBES_WAIT_NS   10000000000ull
+#define AHEAD_NS         (LIVE_AHEAD_MS * 1000000ull)
+#define FOUND_NS         20000000000ull
+#define START_NS         5000000000ull
+/* Always on: one cut in SNAPSHOT_CUTS is a snapshot, or more if cuts are rare: a snapshot stands
+ * for 300 s (QUERY_STALE_NS). */
+#define SNAPSHOT_MOST_NS 60000000000ull
 
 /* --- programs --------------------------------------------------------------------------------- */
+
+static bool is_always(const struct collect_heap *h)
+{
+	return h->asked->is_always;
+}
 
 static struct heap_program *program_of(struct collect_heap *h, uint32_t pid)
 {
@@ -166,8 +175,11 @@ static bool is_library(const char *path)
 	return l && strcmp(l->name, MEM_LIBRARY) == 0;
 }
 
+/* Always on, no program samples by the library yet. */
 static bool may_be_target(const struct collect_heap *h, uint32_t pid)
 {
+	if (is_always(h))
+		return false;
 	return h->asked->target != TARGET_PID || sampler_is_target(h->sampler, pid);
 }
 
@@ -189,7 +201,7 @@ static void found(void *ctx, uint32_t pid)
 
 void collect_heap_scanned(struct collect_heap *h)
 {
-	if (h->is_on)
+	if (h->is_on && !is_always(h))
 		resolve_find_processes(h->resolver, is_library, found, h);
 }
 
@@ -324,6 +336,11 @@ void collect_heap_start(struct collect_heap *h)
 	/* What a command has mapped before its exec is of the process that starts it. */
 	if (h->asked->wait_exec)
 		return;
+	if (h->is_on && is_always(h)) {
+		h->next_snapshot_ns = now_ns + SNAPSHOT_MOST_NS;
+		go_programs_search(h, now_ns);
+		return;
+	}
 	collect_heap_scanned(h);
 	if (h->is_on && h->asked->target == TARGET_PID)
 		for (size_t i = 0; i < h->asked->n_ids; i++) {
@@ -390,16 +407,34 @@ void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
 	resolve_heap_begin(h->resolver);
 	for (size_t i = 0; i < h->programs.n; i++)
 		add_rows(h, &h->programs.v[i], false);
-	resolve_heap_end(h->resolver, now_ns, false);
+	resolve_heap_end(h->resolver, now_ns, HEAP_RELIEF);
 }
 
 /* --- cuts ------------------------------------------------------------------------------------- */
 
+/* Memory in use is stored as a row for each stack. Programs are not open yet at the first cut. */
+static bool is_time_for_snapshot(struct collect_heap *h, uint64_t now_ns)
+{
+	if (!is_always(h))
+		return true;
+	if (h->n_cuts++ % SNAPSHOT_CUTS != 1 && now_ns < h->next_snapshot_ns)
+		return false;
+	h->next_snapshot_ns = now_ns + SNAPSHOT_MOST_NS;
+	return true;
+}
+
 void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 {
+	if (!h->is_on)
+		return;
+	h->is_snapshot = is_time_for_snapshot(h, now_ns);
 	open_due(h, now_ns, true);
-	go_programs_run(h, now_ns, true);
-	copy_all_rows(h);
+	if (is_always(h))
+		go_programs_search(h, now_ns);
+	else
+		go_programs_run(h, now_ns, true);
+	if (h->is_snapshot)
+		copy_all_rows(h);
 }
 
 void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)
@@ -410,7 +445,10 @@ void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)
 	for (size_t i = 0; i < h->programs.n && h->asked->events & COLLECT_INUSE; i++)
 		add_rows(h, &h->programs.v[i], false);
 	go_programs_cut(h);
-	resolve_heap_end(h->resolver, now_ns, true);
+	resolve_heap_end(h->resolver, now_ns,
+			 !is_always(h)    ? HEAP_LAST
+			 : h->is_snapshot ? HEAP_SNAPSHOT
+					  : HEAP_ALLOCATED);
 }
 
 void collect_heap_stop(struct collect_heap *h, uint64_t now_ns)

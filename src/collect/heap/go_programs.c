@@ -22,12 +22,16 @@
 #include <unistd.h>
 
 enum {
-	GO_PROGRAMS_MAX = 64,   /* limit: Go programs with a heap that is read */
-	GO_ENDED_MAX = 1 << 10, /* limit: ended Go programs in a recording */
-	COST_SHARE = 50,        /* reading takes at most this part of the time */
+	GO_PROGRAMS_MAX = 64,     /* limit: Go programs with a heap that is read */
+	GO_ENDED_MAX = 1 << 10,   /* limit: ended Go programs in a recording */
+	GO_ALWAYS_ROWS = 1 << 15, /* limit: stacks of all Go heaps, always on, some 6 MiB */
+	GO_WAITING_MAX = 1 << 12, /* limit: processes not examined yet, always on */
+	COST_SHARE = 50,          /* reading takes at most this part of the time */
+	ALWAYS_COST_SHARE = 500,  /* of all programs */
 };
 #define READ_WITHIN_NS 20000000ull /* the rest of a profile is read later */
 #define PAUSE_NS       1000000000ull
+#define OPEN_EACH_NS   5000000ull /* between two processes */
 #define OPEN_WITHIN_NS 10000000000ull
 #define OPEN_AGAIN_NS  20000000ull
 
@@ -42,8 +46,10 @@ struct go_program {
 	bool is_open, has_ended, is_read;
 	bool is_cut, is_done; /* the last reading: by time or space; to its end */
 	bool skips;           /* earlier allocations than the first reading do not count */
+	uint64_t seen_key;    /* always on: in go_seen */
 	struct go_heap heap;
 	uint64_t bias, rate, opened_ns, next_ns, until_ns, ino;
+	size_t max_rows; /* in this reading */
 	int fd;
 	struct elf_file file;
 	struct elf_layout layout;
@@ -160,12 +166,17 @@ static void drop(struct collect_heap *h, struct go_program *p)
 	program_free(p);
 }
 
-static size_t n_living(const struct collect_heap *h)
+static bool is_always(const struct collect_heap *h)
+{
+	return h->asked->is_always;
+}
+
+static size_t n_open(const struct collect_heap *h)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->go.n; i++)
-		n += !h->go.v[i]->has_ended;
+		n += h->go.v[i]->is_open && !h->go.v[i]->has_ended;
 	return n;
 }
 
@@ -198,6 +209,11 @@ static void try_open(struct collect_heap *h, struct go_program *p)
 	bool is_late = rc == -EAGAIN || rc == -EBUSY;
 
 	p->next_ns = now_ns;
+	if (rc == 0 && n_open(h) > GO_PROGRAMS_MAX) {
+		note(h, p->pid, "its Go heap is not read: too many programs");
+		drop(h, p);
+		return;
+	}
 	if (rc == 0)
 		return;
 	if (is_late && now_ns < p->opened_ns + OPEN_WITHIN_NS) {
@@ -211,6 +227,25 @@ static void try_open(struct collect_heap *h, struct go_program *p)
 	drop(h, p);
 }
 
+/* Returns it, still to be opened; NULL: there are too many. */
+static struct go_program *add(struct collect_heap *h, uint32_t pid, bool skips)
+{
+	size_t most = is_always(h) ? GO_WAITING_MAX : GO_PROGRAMS_MAX + GO_ENDED_MAX;
+
+	if (h->go.n >= most) {
+		note(h, pid, "its Go heap, if any, is not read: too many programs");
+		return NULL;
+	}
+	struct go_program *p = xcalloc(1, sizeof *p);
+	p->h = h;
+	p->pid = pid;
+	p->fd = -1;
+	p->skips = skips;
+	p->opened_ns = clock_mono_ns();
+	vec_push(&h->go, p);
+	return p;
+}
+
 bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns)
 {
 	struct go_program *p = program_of(h, pid);
@@ -218,18 +253,9 @@ bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns)
 	if (p && p->opened_ns >= exec_ns) /* an earlier exec was handled after this one */
 		return true;
 	replaced(h, p);
-	if (n_living(h) >= GO_PROGRAMS_MAX || h->go.n >= GO_PROGRAMS_MAX + GO_ENDED_MAX) {
-		note(h, pid, "its Go heap, if any, is not read: too many programs");
-		return false;
-	}
-	p = xcalloc(1, sizeof *p);
-	p->h = h;
-	p->pid = pid;
-	p->fd = -1;
-	p->skips = !exec_ns;
-	p->opened_ns = clock_mono_ns();
-	vec_push(&h->go, p);
-	go_programs_run(h, p->opened_ns, false);
+	p = add(h, pid, !exec_ns);
+	if (p)
+		go_programs_run(h, p->opened_ns, false);
 	return program_of(h, pid) != NULL;
 }
 
@@ -246,6 +272,49 @@ void go_programs_done(struct collect_heap *h)
 	for (size_t i = 0; i < h->go.n; i++)
 		program_free(h->go.v[i]);
 	vec_done(&h->go);
+	map_done(&h->go_seen);
+}
+
+/* --- all processes ---------------------------------------------------------------------------- */
+
+struct go_search {
+	struct collect_heap *h;
+	struct map before;
+	uint64_t next_ns;
+};
+
+static void on_process(void *ctx, uint32_t pid, uint64_t begun_ns)
+{
+	struct go_search *s = ctx;
+	uint64_t key = hash_mix(pid, begun_ns);
+	struct go_program *p;
+
+	map_put(&s->h->go_seen, key, 1);
+	if (map_get(&s->before, key))
+		return;
+	p = add(s->h, pid, !begun_ns);
+	if (!p) {
+		map_del(&s->h->go_seen, key); /* there may be space later */
+		return;
+	}
+	p->seen_key = key;
+	p->next_ns = s->next_ns;
+	p->opened_ns = s->next_ns; /* the time to open it in starts then */
+	s->next_ns += OPEN_EACH_NS;
+}
+
+/* Programs that end before the next search are not examined: some hosts start a hundred in each
+ * second. */
+void go_programs_search(struct collect_heap *h, uint64_t now_ns)
+{
+	struct go_search s = { h, h->go_seen, now_ns };
+
+	h->go_seen = (struct map){ 0 };
+	resolve_each_process(h->resolver, on_process, &s);
+	map_done(&s.before);
+	for (size_t i = h->go.n; i-- > 0;)
+		if (!h->go.v[i]->has_ended && !map_get(&h->go_seen, h->go.v[i]->seen_key))
+			replaced(h, h->go.v[i]);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -277,7 +346,7 @@ static struct go_row *row_of(struct go_program *p, const struct go_bucket *b)
 
 	if (known)
 		return &p->rows.v[*known];
-	if (p->rows.n >= GO_HEAP_BUCKETS || clock_mono_ns() > p->until_ns)
+	if (p->rows.n >= p->max_rows || clock_mono_ns() > p->until_ns)
 		return NULL;
 	map_put(&p->index, b->addr, p->rows.n);
 	vec_push(&p->rows, ((struct go_row){ .size = b->size }));
@@ -294,6 +363,10 @@ static bool on_bucket(void *ctx, const struct go_bucket *b)
 	uint64_t allocs = b->allocs + b->recent_allocs;
 
 	if (!row) {
+		p->is_cut = true;
+		return false;
+	}
+	if (!row->origin && clock_mono_ns() > p->until_ns) {
 		p->is_cut = true;
 		return false;
 	}
@@ -318,19 +391,32 @@ static bool is_same_program(const struct go_program *p)
 	return fstat(p->fd, &own) == 0 && st.st_ino == own.st_ino && st.st_dev == own.st_dev;
 }
 
+static size_t max_rows(const struct go_program *p)
+{
+	const struct collect_heap *h = p->h;
+	size_t others = 0;
+
+	if (!is_always(h))
+		return GO_HEAP_BUCKETS;
+	for (size_t i = 0; i < h->go.n; i++)
+		others += h->go.v[i] == p ? 0 : h->go.v[i]->rows.n;
+	return others < GO_ALWAYS_ROWS ? GO_ALWAYS_ROWS - others : 0;
+}
+
 static void read_program(struct go_program *p)
 {
 	const struct go_heap_memory m = { read_memory, p, p->bias };
 
 	p->is_cut = p->is_done = false;
 	p->until_ns = clock_mono_ns() + READ_WITHIN_NS;
+	p->max_rows = max_rows(p);
 	if (!is_same_program(p))
 		return;
 	int rc = go_heap_rate(&p->heap, &m, &p->rate);
 	rc = rc ? rc : go_heap_read(&p->heap, &m, on_bucket, p);
 	if (rc == -EBADMSG)
 		note(p->h, p->pid, "Go's heap profile is not of a known layout");
-	if (rc == -E2BIG || (p->is_cut && p->rows.n >= GO_HEAP_BUCKETS)) {
+	if (rc == -E2BIG || (p->is_cut && p->rows.n >= p->max_rows)) {
 		note(p->h, p->pid, "more stacks in Go's heap profile than are read");
 		p->is_cut = false;
 	}
@@ -358,8 +444,11 @@ static void run(struct collect_heap *h, struct go_program *p)
 	}
 	bool is_first = !p->is_read;
 	read_program(p);
-	uint64_t end_ns = clock_mono_ns(), rest_ns = (end_ns - start_ns) * COST_SHARE;
-	p->next_ns = end_ns + (rest_ns > PAUSE_NS ? rest_ns : PAUSE_NS);
+	uint64_t end_ns = clock_mono_ns();
+	uint64_t share = is_always(h) ? ALWAYS_COST_SHARE * n_open(h) : COST_SHARE;
+	uint64_t rest_ns = (end_ns - start_ns) * share;
+	uint64_t pause_ns = is_always(h) ? h->asked->waits.cut_every_ns : PAUSE_NS;
+	p->next_ns = end_ns + (rest_ns > pause_ns ? rest_ns : pause_ns);
 	/* The state at the start has to be known soon. */
 	if (is_first && p->is_cut)
 		p->next_ns = end_ns + (end_ns - start_ns);
@@ -406,10 +495,29 @@ void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all)
 
 /* --- cuts ------------------------------------------------------------------------------------- */
 
+static void cut_row(struct go_program *p, struct go_row *row)
+{
+	struct collect_heap *h = p->h;
+	bool has_use = h->is_snapshot && (!is_always(h) || (p->is_read && !p->has_ended));
+	const struct go_blocks b = {
+		.origin = row->origin,
+		.size = row->size,
+		.weight = go_heap_weight(row->size, p->rate),
+		.allocated = row->allocs > row->given ? row->allocs - row->given : 0,
+		.in_use = has_use ? row->in_use : 0,
+	};
+
+	row->given = row->allocs;
+	if (b.origin)
+		resolve_go_add(h->resolver, &b);
+	else
+		h->stats.dropped += b.allocated + b.in_use;
+}
+
 void go_programs_cut(struct collect_heap *h)
 {
 	h->stats.go_programs = h->stats.go_stacks = 0;
-	for (size_t i = 0; i < h->go.n; i++) {
+	for (size_t i = h->go.n; i-- > 0;) {
 		struct go_program *p = h->go.v[i];
 
 		if (p->is_read && !p->rate && !p->rows.n)
@@ -418,20 +526,21 @@ void go_programs_cut(struct collect_heap *h)
 			     "net/http/pprof, or sets MemProfileRate to 0");
 		h->stats.go_programs += p->rows.n > 0;
 		h->stats.go_stacks += p->rows.n;
-		for (size_t k = 0; k < p->rows.n; k++) {
-			struct go_row *row = &p->rows.v[k];
-			const struct go_blocks b = { .origin = row->origin,
-						     .size = row->size,
-						     .weight = go_heap_weight(row->size, p->rate),
-						     .allocated = row->allocs > row->given
-									  ? row->allocs - row->given
-									  : 0,
-						     .in_use = row->in_use };
-			row->given = row->allocs;
-			if (b.origin)
-				resolve_go_add(h->resolver, &b);
-			else
-				h->stats.dropped += b.allocated + b.in_use;
-		}
+		for (size_t k = 0; k < p->rows.n; k++)
+			cut_row(p, &p->rows.v[k]);
+		if (is_always(h) && p->has_ended)
+			drop(h, p);
+	}
+}
+
+void go_programs_renamed(void *heap, gpu_origin_move *move, void *moves)
+{
+	struct collect_heap *h = heap;
+
+	for (size_t i = 0; i < h->go.n; i++) {
+		struct go_program *p = h->go.v[i];
+
+		for (size_t k = 0; k < p->rows.n; k++)
+			p->rows.v[k].origin = move(moves, p->rows.v[k].origin);
 	}
 }

@@ -52,6 +52,7 @@ void heap_forget(struct heap *h)
 		h->all.v[kept++] = s;
 	}
 	h->all.n = kept;
+	map_clear(&h->read);
 }
 
 void heap_done(struct heap *h)

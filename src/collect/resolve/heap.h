@@ -43,7 +43,7 @@ struct heap { /* zeroed = empty */
 	struct map by_number;
 	VEC(struct heap_sample) all;
 	struct gpu_origins origins;
-	struct map read; /* processes with rows read in this round */
+	struct map read; /* processes with rows read since heap_forget, ended ones as well */
 	struct heap_sums now, ended;
 	struct heap_sums allocated; /* by Go's own profile, since the last cut */
 	uint32_t round;
@@ -56,7 +56,7 @@ uint32_t heap_find(struct heap *h, uint32_t pid, uint64_t number);
 /* n: blocks that were sampled; each stands for weight of them. */
 void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight, uint64_t n);
 void heap_clear(struct heap_sums *s);
-/* Drops the samples of the processes read that were not found in this round. */
+/* Drops the samples of the processes read that were not found in this round. None is read then. */
 void heap_forget(struct heap *h);
 void heap_done(struct heap *h);
 

@@ -135,6 +135,7 @@ void resolver_free(struct resolver *r)
 	map_done(&r->leaf_samples);
 	map_done(&r->inside_frames);
 	resolver_gpu_done(r);
+	resolver_heap_done(r);
 	resolver_resident_done(r);
 	traced_done(&r->traced);
 	label_table_done(&r->labels);
@@ -589,6 +590,7 @@ void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolv
 	r->unknown_frame = FRAME_NONE;
 	label_table_renew(&r->labels, &r->processes);
 	resolver_gpu_renumber(r, true, copy);
+	resolver_heap_renumber(r, copy);
 	resolver_resident_renumber(r, true, copy);
 	forget_frames(&r->objects, copy);
 	kernel_space_set_sink(&r->kernel, sink);
@@ -619,6 +621,17 @@ void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
 			if (fd >= 0)
 				found(ctx, p->pid, o->name, fd);
 		}
+	}
+}
+
+void resolve_each_process(struct resolver *r,
+			  void (*fn)(void *ctx, uint32_t pid, uint64_t begun_ns), void *ctx)
+{
+	for (size_t i = 0; i < r->processes.all.n; i++) {
+		const struct process *p = r->processes.all.v[i];
+
+		if (p && !p->is_kernel_thread && !p->leader_gone && !p->is_over)
+			fn(ctx, p->pid, p->begun_ns);
 	}
 }
 

@@ -178,8 +178,7 @@ struct gpu_ran {
 void resolve_gpu_ran(struct resolver *r, const struct gpu_ran *ran);
 /* Memory in use in programs' heaps. First resolve_heap_begin; then resolve_heap_add for each block
  * of each process, or earlier, has_ended, when it ends; then resolve_heap_end, which drops freed
- * blocks, and if puts puts sums by stack into the sink. Another sink knows nothing of earlier
- * blocks. */
+ * blocks and puts sums by stack into the sink. */
 enum { HEAP_ANCESTORS = 4 };
 struct heap_owner {
 	uint32_t pid;
@@ -199,11 +198,23 @@ struct go_blocks {
 	uint64_t allocated, in_use; /* sampled ones; allocated: since the last cut */
 };
 void resolve_go_add(struct resolver *r, const struct go_blocks *b);
-void resolve_heap_end(struct resolver *r, uint64_t now_ns, bool puts);
+/* The values for the sink. A process with memory in the last snapshot, and without any now, gets a
+ * last sample of 0. */
+enum heap_cut {
+	HEAP_RELIEF,    /* nothing */
+	HEAP_ALLOCATED, /* allocations since the last cut */
+	HEAP_SNAPSHOT,  /* and memory in use */
+	HEAP_LAST,      /* and that of ended processes at their end */
+};
+void resolve_heap_end(struct resolver *r, uint64_t now_ns, enum heap_cut cut);
 /* Returns whether it is time to drop freed blocks. */
 bool resolve_heap_is_full(const struct resolver *r);
 /* The names of GPUs; callers may add to them. */
 struct gpu_names *resolve_gpu_names(struct resolver *r);
+/* Passes on each process but kernel threads, and when it started to run its program
+ * (CLOCK_MONOTONIC; 0: before the recording). */
+void resolve_each_process(struct resolver *r,
+			  void (*fn)(void *ctx, uint32_t pid, uint64_t begun_ns), void *ctx);
 /* Finds the processes that have mapped a file whose path is wanted. */
 void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *path),
 			    void (*found)(void *ctx, uint32_t pid), void *ctx);

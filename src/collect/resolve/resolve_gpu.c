@@ -285,8 +285,6 @@ void resolver_gpu_renumber(struct resolver *r, bool is_new_sink, struct profile_
 {
 	struct origin_moves m;
 
-	if (is_new_sink)
-		heap_done(&r->heap);
 	if (!r->gpu_origins.all.n)
 		return;
 	origin_moves_begin(&m, r, &r->gpu_origins, is_new_sink, copy);
@@ -307,7 +305,6 @@ void resolver_gpu_done(struct resolver *r)
 	gpu_names_done(&r->gpu_names);
 	gpu_live_done(&r->gpu_live);
 	gpu_origins_done(&r->gpu_origins);
-	heap_done(&r->heap);
 	vec_done(&r->gpu_owners);
 	vec_done(&r->gpu_befores);
 }

@@ -1,6 +1,7 @@
 /* Samples of allocations, and of memory in use. */
 #include "collect/resolve/resolver.h"
 
+#include "base/clock.h"
 #include "collect/process/process.h"
 #include "collect/resolve/resolve.h"
 #include "mem/live/live_read.h"
@@ -73,7 +74,6 @@ enum walk_end resolver_heap(struct resolver *r, struct process *p, const struct 
 void resolve_heap_begin(struct resolver *r)
 {
 	r->heap.round++;
-	map_clear(&r->heap.read);
 	heap_clear(&r->heap.now);
 }
 
@@ -122,10 +122,12 @@ void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, const uint64_t *addr, uint32_t n)
 {
 	struct process *p = process_find(&r->processes, pid);
-	struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
 
 	if (!p)
 		return 0;
+	const struct sampled_owner owner = { p->cgroup_id, p->has_uid ? p->uid : EVENT_NO_UID };
+	process_labels(&r->labels, p, owner, clock_mono_ns());
+	struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
 	vec_clear(&r->stack);
 	for (uint32_t i = n; i-- > 0;)
 		resolver_push_address(r, p, addr[i] - 1);
@@ -175,16 +177,117 @@ static void put_sums(struct resolver *r, uint64_t now_ns, const struct heap_sums
 	}
 }
 
-void resolve_heap_end(struct resolver *r, uint64_t now_ns, bool puts)
+/* --- owners ----------------------------------------------------------------------------------- */
+
+/* By which snapshots are distinguished (query/plan.h). */
+static uint64_t owner_of(const struct resolver *r, uint32_t id)
+{
+	const struct gpu_origin *o = gpu_origins_get(&r->heap.origins, id);
+
+	return hash_mix(hash_bytes(o->key.process, sizeof o->key.process),
+			hash_mix(o->pid, o->key.labels));
+}
+
+static void put_nothing(struct resolver *r, uint64_t now_ns, uint32_t id)
+{
+	const struct gpu_origin origin = *gpu_origins_get(&r->heap.origins, id);
+
+	put_value(r, now_ns, origin, r->types.heap.inuse, 0, 0);
+	put_value(r, now_ns, origin, r->types.heap.inuse_objects, 0, 0);
+}
+
+static bool has_ended(const struct resolver *r, uint32_t id)
+{
+	return !process_find(&r->processes, gpu_origins_get(&r->heap.origins, id)->pid);
+}
+
+/* The last snapshot of a process that has no memory now would still count. */
+static void note_ended(struct resolver *r, uint64_t now_ns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->heap_owners.n; i++) {
+		uint32_t id = r->heap_owners.v[i];
+
+		if (has_ended(r, id))
+			put_nothing(r, now_ns, id);
+		else
+			r->heap_owners.v[n++] = id;
+	}
+	r->heap_owners.n = n;
+}
+
+static void note_owners(struct resolver *r, uint64_t now_ns)
+{
+	const struct heap_sums *sums = &r->heap.now;
+	VEC(uint32_t) owners = { 0 };
+	struct map now = { 0 };
+
+	for (size_t i = 0; i < sums->all.n; i++) {
+		uint64_t owner = owner_of(r, sums->all.v[i].origin);
+
+		if (!map_get(&now, owner))
+			vec_push(&owners, sums->all.v[i].origin);
+		map_put(&now, owner, 1);
+	}
+	for (size_t i = 0; i < r->heap_owners.n; i++)
+		if (!map_get(&now, owner_of(r, r->heap_owners.v[i])))
+			put_nothing(r, now_ns, r->heap_owners.v[i]);
+	vec_clear(&r->heap_owners);
+	vec_append(&r->heap_owners, owners.v, owners.n);
+	vec_done(&owners);
+	map_done(&now);
+}
+
+/* --- cuts ------------------------------------------------------------------------------------- */
+
+void resolve_heap_end(struct resolver *r, uint64_t now_ns, enum heap_cut cut)
 {
 	const struct heap_types *t = &r->types.heap;
+	bool has_inuse = t->inuse != TYPE_NONE;
 
-	if (puts) {
+	if (has_inuse && cut == HEAP_ALLOCATED)
+		note_ended(r, now_ns);
+	if (has_inuse && cut == HEAP_SNAPSHOT)
+		note_owners(r, now_ns);
+	if (cut >= HEAP_SNAPSHOT)
 		put_sums(r, now_ns, &r->heap.now, t->inuse, t->inuse_objects);
+	if (cut == HEAP_LAST)
 		put_sums(r, now_ns, &r->heap.ended, t->inuse, t->inuse_objects);
+	if (cut != HEAP_RELIEF) {
 		put_sums(r, now_ns, &r->heap.allocated, t->alloc, t->alloc_objects);
 		heap_clear(&r->heap.ended);
 		heap_clear(&r->heap.allocated);
 	}
-	heap_forget(&r->heap);
+	if (cut != HEAP_ALLOCATED)
+		heap_forget(&r->heap);
+}
+
+/* --- another sink ----------------------------------------------------------------------------- */
+
+/* Sums are empty between cuts, or their stacks are unknown from here on. */
+void resolver_heap_renumber(struct resolver *r, struct profile_copy *copy)
+{
+	struct heap *h = &r->heap;
+	struct origin_moves m;
+
+	heap_clear(&h->now);
+	heap_clear(&h->ended);
+	heap_clear(&h->allocated);
+	if (!h->origins.all.n)
+		return;
+	origin_moves_begin(&m, r, &h->origins, true, copy);
+	for (size_t i = 0; i < h->all.n; i++)
+		h->all.v[i].origin = origin_moved(&m, h->all.v[i].origin);
+	for (size_t i = 0; i < r->heap_owners.n; i++)
+		r->heap_owners.v[i] = origin_moved(&m, r->heap_owners.v[i]);
+	if (r->links.heap_renamed)
+		r->links.heap_renamed(r->links.heap_ctx, origin_moved, &m);
+	origin_moves_end(&m);
+}
+
+void resolver_heap_done(struct resolver *r)
+{
+	heap_done(&r->heap);
+	vec_done(&r->heap_owners);
 }

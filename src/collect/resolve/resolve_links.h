@@ -71,6 +71,9 @@ struct resolve_links {
 	void (*gpu_renamed)(void *ctx, gpu_origin_move *to, void *to_ctx);
 	uint32_t gpu_max_live, gpu_max_origins; /* 0: defaults of gpu_live.h and gpu_origins.h */
 	void *gpu_ctx;
+	/* The same for origins of programs' heaps. */
+	void (*heap_renamed)(void *ctx, gpu_origin_move *to, void *to_ctx);
+	void *heap_ctx;
 };
 
 #endif

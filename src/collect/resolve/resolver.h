@@ -73,6 +73,7 @@ struct resolver {
 	VEC(struct resident_row) resident_owners; /* one per owner in the last snapshot */
 	VEC(uint32_t) gpu_owners;  /* one origin per process with memory at the last snapshot */
 	struct heap heap;          /* allocations of programs' heaps */
+	VEC(uint32_t) heap_owners; /* as gpu_owners, of heap.origins */
 	VEC(uint32_t) gpu_befores; /* origins of [before attach] at the last snapshot */
 	struct map leaf_samples;   /* frame → samples */
 	struct map inside_frames;  /* → enum gpu_inside (gpu/code/probes.h) */
@@ -162,6 +163,9 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 /* resolve_heap.c: an allocation that a library in the program reports. */
 enum walk_end resolver_heap(struct resolver *r, struct process *p, const struct event_gpu *ev,
 			    const struct event_raw *raw);
+void resolver_heap_done(struct resolver *r);
+/* As resolver_gpu_renumber, for another sink. */
+void resolver_heap_renumber(struct resolver *r, struct profile_copy *copy);
 void resolver_gpu_done(struct resolver *r);
 /* Gives new numbers to origins in use. is_new_sink: labels have new numbers, and stacks are copied,
  * or (copy NULL) dropped. */

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# tier: test
+# Go's heap in cresset up: memory in use equals Go's own profile of that moment, allocations since the program's start are right by function, and an ended
+# program has no memory in use.
+. tests/live/lib.sh
+. tests/live/lib_go_heap.sh
+. tests/live/lib_always.sh
+needs_recording
+command -v go >/dev/null || { echo "1..0 # SKIP no go"; exit 0; }
+made go "$(go env GOROOT)" -tags profile
+chmod 755 "$tmp" # the store process is another user
+begin_always up --data "$tmp/data" --listen none --events alloc,inuse
+mkdir "$tmp/go" && touch "$tmp/go/start" "$tmp/truth"
+start "$tmp/go_heap-go" "$tmp/go" >"$tmp/truth"
+program=${pids[-1]}
+holds "the program is ready" states ready
+
+query() { "$cresset" query --data "$tmp/data" "$1{pid=\"$program\"}" "${@:2}" 2>"$tmp/query.err"; } # TYPE OPTION…
+bytes() { query "$1" --format folded | folded_sum "$2"; }                                           # TYPE FUNCTION
+# Until a function has memory in use, or none has: until_used FUNCTION WANT
+until_used() {
+	for _ in $(seq 600); do
+		[ "$(($(bytes inuse ";$1(;| )") > 0))" = "$2" ] && return
+		kill -0 "$always" 2>/dev/null || return 1
+		sleep 0.2
+	done
+	return 1
+}
+holds "its memory in use is there" until_used main.smalls 1
+query inuse -o "$tmp/inuse.cresset"
+same "in use" "$tmp/go_heap-go" "$tmp/go/first.pb.gz" "$tmp/inuse.cresset" inuse_space inuse
+query inuse-objects -o "$tmp/objects.cresset"
+same "in use" "$tmp/go_heap-go" "$tmp/go/first.pb.gz" "$tmp/objects.cresset" inuse_objects inuse-objects
+inside "in use" "$tmp/inuse.cresset" inuse 4 keeps churns smalls recurses
+touch "$tmp/go/more"
+holds "the program is done" states "done"
+holds "later memory is there as well" until_used main.later 1
+query alloc -o "$tmp/alloc.cresset"
+inside "since its start" "$tmp/alloc.cresset" alloc 2 keeps churns smalls recurses later
+touch "$tmp/go/end"
+wait "$program"
+holds "after its end nothing is in use" until_used '[^ ]*' 0
+end_always
+is "it ends" $status 0
+finish
