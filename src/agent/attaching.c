@@ -1,4 +1,4 @@
-/* Forks a helper that attaches the GPU library to one process at a time, and takes its result. */
+/* Forks a helper that attaches a library to one process at a time, and takes its result. */
 #include "agent/attaching.h"
 
 #include "agent/attach_list.h"
@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,16 +36,31 @@ struct attaching {
 	struct attacher attacher;
 	struct attach_list list;
 	struct collector *collector; /* set while attaching_run runs */
-	struct host_gpu_attach counts;
+	struct host_attach counts;
+	char own_exe[PATH_MAX];
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* "": unknown. */
+static void read_exe(uint32_t pid, char out[PATH_MAX])
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
+	ssize_t n = readlink(path, out, PATH_MAX - 1);
+	out[n < 0 ? 0 : n] = '\0';
+}
+
+/* Never a process of cresset itself. */
 static bool takes(void *ctx, uint32_t pid)
 {
 	struct attaching *a = ctx;
+	char exe[PATH_MAX];
 
-	return collect_ask_labels(a->collector, pid, &a->opts->takes);
+	read_exe(pid, exe);
+	return *exe && strcmp(exe, a->own_exe) != 0 &&
+	       collect_ask_labels(a->collector, pid, a->opts->events, &a->opts->takes);
 }
 
 static uint64_t start_of(void *ctx, uint32_t pid)
@@ -62,12 +78,12 @@ struct attaching *attaching_new(const struct up_attach *opts)
 	struct err err;
 
 	a->opts = opts;
-	a->how = (struct attacher_opts){ &attach_view, &cuda_attach_library, opts->library,
-					 opts->forced };
+	a->how = (struct attacher_opts){ &attach_view, opts->kind, opts->library, opts->forced };
+	read_exe((uint32_t)getpid(), a->own_exe);
 	attach_list_init(&a->list, &list);
 	if (!attacher_start(&a->how, &a->attacher, &err))
 		return a;
-	log_warn("no program gets the GPU library: %s", err.text);
+	log_warn("no program gets the %s: %s", opts->words, err.text);
 	attach_list_done(&a->list);
 	free(a);
 	return NULL;
@@ -103,12 +119,17 @@ static void on_program(void *ctx, enum gpu_program_news what, uint32_t pid, uint
 	}
 }
 
-void attaching_hook(struct attaching *a, struct gpu_collect_opts *gpu)
+void attaching_hook(struct attaching *a, struct collect_opts *opts)
 {
 	if (!a)
 		return;
-	gpu->program = on_program;
-	gpu->program_ctx = a;
+	if (a->opts->events & COLLECT_HEAP) {
+		opts->heap.program = on_program;
+		opts->heap.program_ctx = a;
+	} else {
+		opts->gpu.program = on_program;
+		opts->gpu.program_ctx = a;
+	}
 }
 
 int attaching_watch(struct attaching *a, struct collector *c, struct err *err)
@@ -116,22 +137,22 @@ int attaching_watch(struct attaching *a, struct collector *c, struct err *err)
 	return a ? collect_watch(c, a->attacher.fd, err) : 0;
 }
 
-const struct host_gpu_attach *attaching_counts(const struct attaching *a)
+const struct host_attach *attaching_counts(const struct attaching *a)
 {
 	return a ? &a->counts : NULL;
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static void say_loaded(const struct attacher_answer *r)
+static void say_loaded(const struct attaching *a, const struct attacher_answer *r)
 {
 	char path[32], name[16] = "";
 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", r->pid);
 	fs_read_line(path, name, sizeof name);
-	log_info("process %" PRIu32 " (%s) has the GPU library now: its thread %" PRIu32
+	log_info("process %" PRIu32 " (%s) has the %s now: its thread %" PRIu32
 		 " was stopped in %s for %" PRIu64 " us; it was loaded %" PRIu64 " us later",
-		 r->pid, name, r->report.tid,
+		 r->pid, name, a->opts->words, r->report.tid,
 		 r->report.running ? "its own code"
 		 : *r->call        ? r->call
 				   : "a system call",
@@ -148,17 +169,18 @@ static void say_later(const struct attacher_answer *r, const struct attach_told 
 		log_verbose("not attached yet: %s; next try in %u s", r->err.text, s);
 }
 
-static void say(const struct attacher_answer *r, const struct attach_told *told)
+static void say(const struct attaching *a, const struct attacher_answer *r,
+		const struct attach_told *told)
 {
 	switch (told->end) {
 	case ATTACH_END_GONE:
 		log_verbose("nothing to attach to: %s", r->err.text);
 		break;
 	case ATTACH_END_THERE:
-		log_verbose("process %" PRIu32 " had the GPU library before", r->pid);
+		log_verbose("process %" PRIu32 " had the %s before", r->pid, a->opts->words);
 		break;
 	case ATTACH_END_LOADED:
-		say_loaded(r);
+		say_loaded(a, r);
 		break;
 	case ATTACH_END_LATER:
 		say_later(r, told);
@@ -182,7 +204,7 @@ static void say(const struct attacher_answer *r, const struct attach_told *told)
 
 static void take_answers(struct attaching *a, uint64_t now_ns)
 {
-	struct host_gpu_attach *n = &a->counts;
+	struct host_attach *n = &a->counts;
 	struct attacher_answer answer;
 	int rc;
 
@@ -193,11 +215,11 @@ static void take_answers(struct attaching *a, uint64_t now_ns)
 		n->attached += told.end == ATTACH_END_LOADED;
 		n->refused += told.end == ATTACH_END_REFUSED || told.end == ATTACH_END_GIVEN_UP;
 		n->failed += told.end == ATTACH_END_FAILED;
-		say(&answer, &told);
+		say(a, &answer, &told);
 	}
 	if (rc == 0)
 		return;
-	log_warn("the attach process has ended: no further program gets the GPU library");
+	log_warn("the attach process has ended: no further program gets the %s", a->opts->words);
 	attacher_stop(&a->attacher);
 }
 
@@ -219,8 +241,8 @@ void attaching_run(struct attaching *a, struct collector *c, uint64_t now_ns)
 	if (a->attacher.fd >= 0)
 		ask(a, now_ns);
 	if (a->list.left_out && !a->counts.left_out)
-		log_warn("more than %d processes have the GPU driver's library: some are skipped",
-			 ATTACH_LIST_MAX);
+		log_warn("more than %d processes may get the %s: some are skipped", ATTACH_LIST_MAX,
+			 a->opts->words);
 	a->counts.left_out = a->list.left_out;
 	a->collector = NULL;
 }

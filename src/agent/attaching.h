@@ -1,5 +1,5 @@
-/* agent/attaching.h: loads the GPU library into the programs that the configuration selects
- * (--gpu-attach). Part of the collector process.
+/* agent/attaching.h: loads a library into the programs that the configuration selects
+ * (--gpu-attach, --mem-attach). Part of the collector process.
  *
  *     attach_list.h   which processes, and when
  *     attacher_…      the process that attaches, so that the collector does not block
@@ -9,7 +9,6 @@
 
 #include "attach/attach.h"
 #include "base/err.h"
-#include "collect/gpu/gpu_opts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,13 +26,13 @@ struct attaching *attaching_new(const struct up_attach *opts);
 void attaching_free(struct attaching *a);
 
 /* Sets the callbacks it needs in the options with which the collector is opened. */
-void attaching_hook(struct attaching *a, struct gpu_collect_opts *gpu);
+void attaching_hook(struct attaching *a, struct collect_opts *opts);
 /* Makes the collector wake up when an attach has ended. */
 int attaching_watch(struct attaching *a, struct collector *c, struct err *err);
 /* Call periodically. */
 void attaching_run(struct attaching *a, struct collector *c, uint64_t now_ns);
 /* NULL if a is NULL. */
-const struct host_gpu_attach *attaching_counts(const struct attaching *a);
+const struct host_attach *attaching_counts(const struct attaching *a);
 
 /* --- the attacher: a process that attaches (attach/attach.h), for a caller that must not block and
  * has threads of its own.

@@ -51,8 +51,8 @@ struct collecting {
 	struct profile *profile;
 	struct outbox outbox;
 	struct host_metrics *host;
-	struct attaching *attaching; /* NULL: attaching is off */
-	uint64_t begun_ns, cut_ns;   /* start of the dictionary; of the interval */
+	struct attaching *attaching[UP_ATTACHES]; /* NULL: that is off */
+	uint64_t begun_ns, cut_ns;                /* start of the dictionary; of the interval */
 	uint64_t most_dictionary_bytes;
 	struct wall wall;
 	uint64_t lost[LOSS_REASONS], losses_said_ns; /* lost and not logged yet */
@@ -66,7 +66,7 @@ struct collecting {
 	struct gpu_probes_stats gpu_probes;
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
-	uint32_t go_programs_said;
+	uint32_t go_programs_said, heap_programs_said;
 	bool heap_problem_said;
 	size_t missing_said;
 	bool full_said;
@@ -247,9 +247,13 @@ static void say_heaps(struct collecting *c, const struct heap_stats *h)
 	if (h->go_programs != c->go_programs_said)
 		log_verbose("heaps of %u Go programs are read: %u stacks", h->go_programs,
 			    h->go_stacks);
+	if (h->programs != c->heap_programs_said)
+		log_verbose("allocations of %u programs with the memory library are sampled",
+			    h->programs);
 	if (*h->problem && !c->heap_problem_said)
 		log_info("memory is missing of a program, or more: %s", h->problem);
 	c->go_programs_said = h->go_programs;
+	c->heap_programs_said = h->programs;
 	c->heap_problem_said |= *h->problem != '\0';
 }
 
@@ -257,15 +261,17 @@ static void say_heaps(struct collecting *c, const struct heap_stats *h)
 static void take_host(struct collecting *c, const struct wire_batch *head)
 {
 	uint64_t lost[LOSS_REASONS];
-	struct host_interval interval = { .start_wall_ns = head->start_wall_ns,
-					  .duration_ns = head->duration_ns,
-					  .now_wall_ns =
-						  (int64_t)clock_mono_ns() + c->wall.ahead_ns,
-					  .samples = c->profile,
-					  .lost = lost,
-					  .gpu_probes = &c->gpu_probes,
-					  .gpu_time = &c->gpu_time,
-					  .gpu_attach = attaching_counts(c->attaching) };
+	struct host_interval interval = {
+		.start_wall_ns = head->start_wall_ns,
+		.duration_ns = head->duration_ns,
+		.now_wall_ns = (int64_t)clock_mono_ns() + c->wall.ahead_ns,
+		.samples = c->profile,
+		.lost = lost,
+		.gpu_probes = &c->gpu_probes,
+		.gpu_time = &c->gpu_time,
+		.gpu_attach = attaching_counts(c->attaching[UP_ATTACH_GPU]),
+		.mem_attach = attaching_counts(c->attaching[UP_ATTACH_MEM])
+	};
 	struct buf otlp = { 0 };
 
 	struct collect_stats stats;
@@ -457,7 +463,8 @@ static int collect(struct collecting *c, struct err *err)
 		host_metrics_look(c->host, now_ns);
 		if (!c->has_gpus)
 			name_gpus(c);
-		attaching_run(c->attaching, c->collector, now_ns);
+		for (int i = 0; i < UP_ATTACHES; i++)
+			attaching_run(c->attaching[i], c->collector, now_ns);
 		bool is_over = now_ns >= interval_end_ns(c);
 		if (!rc && (is_over || wall_jumps(&c->wall, offset_ns)))
 			rc = end_interval(c, now_ns, offset_ns, err);
@@ -517,7 +524,8 @@ static int start(struct collecting *c, struct err *err)
 
 	opts.resolve.keep_kernel_names = true; /* a batch contains its kernel names */
 	opts.sampler.waits.cut_every_ns = c->opts->interval_ns;
-	attaching_hook(c->attaching, &opts.gpu);
+	for (int i = 0; i < UP_ATTACHES; i++)
+		attaching_hook(c->attaching[i], &opts);
 	int rc = collect_open(&opts, profile_sink(c->profile), &c->collector, err);
 
 	if (!rc)
@@ -526,8 +534,8 @@ static int start(struct collecting *c, struct err *err)
 		rc = collect_start(c->collector, err);
 	if (!rc)
 		rc = collect_watch(c->collector, c->control, err);
-	if (!rc)
-		rc = attaching_watch(c->attaching, c->collector, err);
+	for (int i = 0; i < UP_ATTACHES && !rc; i++)
+		rc = attaching_watch(c->attaching[i], c->collector, err);
 	if (!rc)
 		control_send(c->control, CONTROL_READY, -1);
 	c->cut_ns = clock_mono_ns();
@@ -543,7 +551,8 @@ int collector_main(const struct up_opts *opts, const struct up_shared *shared, i
 	int rc = own_args_hide();
 	if (rc)
 		log_verbose("others can see the collector's command line: %s", strerror(-rc));
-	c.attaching = attaching_new(&opts->attach);
+	for (int i = 0; i < UP_ATTACHES; i++)
+		c.attaching[i] = attaching_new(&opts->attach[i]);
 	c.profile = new_profile(&c);
 	c.host = host_metrics_new(&opts->collect.resolve.series, opts->collect.gpu.script);
 	outbox_init(&c.outbox, c.profile, OUTBOX_MAX_BYTES);
@@ -555,7 +564,8 @@ int collector_main(const struct up_opts *opts, const struct up_shared *shared, i
 	if (!rc || rc == -ECHILD) /* what was collected is good */
 		finish(&c, &err);
 	collect_free(c.collector);
-	attaching_free(c.attaching);
+	for (int i = 0; i < UP_ATTACHES; i++)
+		attaching_free(c.attaching[i]);
 	host_metrics_free(c.host);
 	outbox_done(&c.outbox);
 	return rc;

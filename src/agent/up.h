@@ -3,7 +3,7 @@
  *     supervise.c        forks both, connects them by a socket, restarts a process that dies
  *     collector_main.c   the collector: privileged; sends samples to the store process every
  *                        interval
- *     attaching.c        the collector's part that loads the GPU library into programs; a process
+ *     attaching.c        the collector's part that loads libraries into programs; a process
  *     store_main.c       the store process: unprivileged; stores batches and finds their names
  *     sender_main.c      replaces it in `cresset agent`: a spool, and a remote server
  *     ingest_loop.c      the main loop of these two
@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 struct err;
+struct gpu_attach_library;
 struct health;
 struct name_guard;
 struct sandbox;
@@ -64,12 +65,17 @@ struct up_target {
 	uint64_t spool_bytes; /* size limit of the spool in data_dir */
 };
 
-/* Which programs get the GPU library automatically (agent/attaching.h). */
+/* Which programs get a library automatically (agent/attaching.h). */
 struct up_attach {
-	struct series_hook takes; /* decides by the labels of their GPU time; apply NULL: none */
-	const char *library;      /* its file */
-	uint32_t forced;          /* gpu_attach_opts.forced */
+	/* Decides by the labels that samples of these events have; apply NULL: none. */
+	struct series_hook takes;
+	uint32_t events; /* enum collect_event */
+	const struct gpu_attach_library *kind;
+	const char *words;   /* "GPU library" */
+	const char *library; /* its file */
+	uint32_t forced;     /* gpu_attach_opts.forced */
 };
+enum { UP_ATTACH_GPU, UP_ATTACH_MEM, UP_ATTACHES };
 
 /* The processes, as bits. */
 enum { UP_COLLECTOR = 1, UP_KEEPER = 2 };
@@ -92,7 +98,7 @@ struct up_ready {
 
 struct up_opts {
 	struct collect_opts collect;
-	struct up_attach attach;
+	struct up_attach attach[UP_ATTACHES];
 	struct store_opts store;
 	struct up_target target;
 	const char *data_dir;

@@ -514,9 +514,10 @@ void collect_gpu_update(struct collector *c, const struct gpu_reading *told)
 	collect_gpu_take_told(&c->gpu, told);
 }
 
-bool collect_ask_labels(struct collector *c, uint32_t pid, const struct series_hook *hook)
+bool collect_ask_labels(struct collector *c, uint32_t pid, uint32_t events,
+			const struct series_hook *hook)
 {
-	return resolve_ask_labels(c->resolver, pid, hook);
+	return resolve_ask_labels(c->resolver, pid, events, hook);
 }
 
 int collect_cut(struct collector *c, struct err *err)

@@ -127,9 +127,10 @@ void collect_gpu_named(struct collector *c, const struct gpu_machine *m);
  * memory in use that was not counted. told stays the caller's. */
 struct gpu_reading;
 void collect_gpu_update(struct collector *c, const struct gpu_reading *told);
-/* Returns the hook's result for the labels that the process's GPU time samples would have now;
- * false for an unknown process. */
-bool collect_ask_labels(struct collector *c, uint32_t pid, const struct series_hook *hook);
+/* Returns the hook's result for the labels that samples of these events (enum collect_event: GPU
+ * time, or memory) of the process would have now; false for an unknown process. */
+bool collect_ask_labels(struct collector *c, uint32_t pid, uint32_t events,
+			const struct series_hook *hook);
 /* Ends an interval: reports pending waits up to now, releases samples that are held for names, and
  * passes the sink the losses since the last cut. No sample comes twice. With waits it takes 20 ms
  * more, so that everything older is in the sink, except what is held until unwind tables are built

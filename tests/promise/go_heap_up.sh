@@ -40,6 +40,6 @@ inside "since its start" "$tmp/alloc.cresset" alloc 2 keeps churns smalls recurs
 touch "$tmp/go/end"
 wait "$program"
 holds "after its end nothing is in use" until_used '[^ ]*' 0
-end_always
+end_always TERM
 is "it ends" $status 0
 finish

@@ -146,7 +146,6 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 		.data_dir = o->spool,
 		.interval_ns = o->interval_ns,
 		.collect = always_collect(&o->always, *always),
-		.attach = always_attach(&o->always, *always),
 		.target = { .url = o->server,
 			    .ca_file = o->ca_file,
 			    .token = token,
@@ -156,6 +155,7 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 			    .n_resource = 1,
 			    .spool_bytes = o->spool_bytes },
 	};
+	always_attach(&o->always, *always, up->attach);
 	return CMD_OK;
 }
 

@@ -34,7 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --- --only, --exclude, --gpu-attach --- */
+/* --- --only, --exclude, --gpu-attach, --mem-attach --- */
 
 static int add(struct cmd_line *line, const char *option, const char *text, struct selector **out)
 {
@@ -73,25 +73,26 @@ static int choose_finalize(struct cmd_line *line, struct choose *c, const struct
 	return status;
 }
 
-/* --gpu-attach: programs that one of the selectors takes get the GPU library, and their GPU time is
- * recorded. Call it after choose_finalize. */
-static int choose_finalize_attach(struct cmd_line *line, struct choose *c,
-				  const struct str_list *attach)
+/* --gpu-attach, --mem-attach: programs that one of the selectors takes get the library. Call it
+ * after choose_finalize. */
+static int choose_finalize_attach(struct cmd_line *line, struct choose *choose, int which,
+				  const char *option, const struct str_list *selectors)
 {
+	struct choose_attach *c = &choose->attach[which];
 	int status = CMD_OK;
 
-	for (size_t i = 0; i < attach->n && status == CMD_OK; i++) {
+	c->choose = choose;
+	for (size_t i = 0; i < selectors->n && status == CMD_OK; i++) {
 		struct selector **s;
 
-		vec_push(&c->attach, NULL);
-		s = &c->attach.v[i];
-		status = add(line, "gpu-attach", attach->v[i], s);
+		vec_push(&c->all, NULL);
+		s = &c->all.v[i];
+		status = add(line, option, selectors->v[i], s);
 		if (status == CMD_OK && selector_type_text(*s))
-			status =
-				cmd_usage(line,
-					  "option --gpu-attach: '%s' names a type: select programs "
-					  "by labels: 'comm=\"train\"'; all of them: '{}'",
-					  attach->v[i]);
+			status = cmd_usage(line,
+					   "option --%s: '%s' names a type: select programs by "
+					   "labels: 'comm=\"train\"'; all of them: '{}'",
+					   option, selectors->v[i]);
 	}
 	return status;
 }
@@ -102,11 +103,13 @@ static void choose_done(struct choose *c)
 		selector_free(c->only.v[i]);
 	for (size_t i = 0; i < c->exclude.n; i++)
 		selector_free(c->exclude.v[i]);
-	for (size_t i = 0; i < c->attach.n; i++)
-		selector_free(c->attach.v[i]);
 	vec_done(&c->only);
 	vec_done(&c->exclude);
-	vec_done(&c->attach);
+	for (int k = 0; k < UP_ATTACHES; k++) {
+		for (size_t i = 0; i < c->attach[k].all.n; i++)
+			selector_free(c->attach[k].all.v[i]);
+		vec_done(&c->attach[k].all);
+	}
 }
 
 static const char *get(void *ctx, const char *label)
@@ -141,18 +144,17 @@ static struct series_hook choose_hook(const struct choose *c)
 
 static bool attaches(void *ctx, struct series_labels *labels)
 {
-	const struct choose *c = ctx;
+	const struct choose_attach *c = ctx;
 	bool takes = false;
 
-	for (size_t i = 0; i < c->attach.n && !takes; i++)
-		takes = selector_takes_labels(c->attach.v[i], labels->type, get, labels);
-	return takes && keeps(ctx, labels);
+	for (size_t i = 0; i < c->all.n && !takes; i++)
+		takes = selector_takes_labels(c->all.v[i], labels->type, get, labels);
+	return takes && keeps((void *)c->choose, labels);
 }
 
-static struct series_hook choose_attach_hook(const struct choose *c)
+static struct series_hook choose_attach_hook(const struct choose_attach *c)
 {
-	return c->attach.n ? (struct series_hook){ attaches, (void *)c }
-			   : (struct series_hook){ 0 };
+	return c->all.n ? (struct series_hook){ attaches, (void *)c } : (struct series_hook){ 0 };
 }
 
 /* --- whether a user can reach a directory, and work in it --- */
@@ -272,7 +274,8 @@ struct always {
 	const char *host;
 	struct label_text labels[ALWAYS_MAX_LABELS];
 	size_t n_labels;
-	char gpu_library[GPU_LIBRARY_PATH_MAX]; /* with --gpu-attach */
+	/* With --gpu-attach, --mem-attach. */
+	char library[UP_ATTACHES][GPU_LIBRARY_PATH_MAX];
 	const char *cache_root;
 };
 
@@ -297,10 +300,20 @@ void always_free(struct always *a)
 	free(a);
 }
 
-static int settle_attach(struct cmd_line *line, const struct always_opts *o, struct always *a)
+static int find_library(const struct gpu_attach_library *kind, char path[GPU_LIBRARY_PATH_MAX])
 {
 	struct err err = { 0 };
-	int status = choose_finalize_attach(line, &a->choose, &o->gpu_attach);
+
+	if (!gpu_library_path(kind->name, path, &err))
+		return CMD_OK;
+	err_hint(&err, "searched the directory of this program and ../lib/cresset from there");
+	return cmd_fail(CMD_UNSUPPORTED, &err);
+}
+
+static int settle_gpu_attach(struct cmd_line *line, const struct always_opts *o, struct always *a)
+{
+	int status = choose_finalize_attach(line, &a->choose, UP_ATTACH_GPU, "gpu-attach",
+					    &o->gpu_attach);
 
 	if (status == CMD_OK && o->gpu_force.n && !o->gpu_attach.n)
 		status = cmd_usage(line, "--gpu-attach-force needs --gpu-attach");
@@ -310,10 +323,31 @@ static int settle_attach(struct cmd_line *line, const struct always_opts *o, str
 		return cmd_usage(line,
 				 "--gpu-attach is for GPU time, which --gpu=%s does not record",
 				 gpu_level_words[o->gpu]);
-	if (!gpu_library_path(cuda_attach_library.name, a->gpu_library, &err))
-		return CMD_OK;
-	err_hint(&err, "searched the directory of this program and ../lib/cresset from there");
-	return cmd_fail(CMD_UNSUPPORTED, &err);
+	return find_library(&cuda_attach_library, a->library[UP_ATTACH_GPU]);
+}
+
+static uint32_t event_bits(const struct always_opts *o)
+{
+	uint32_t bits = 0;
+
+	for (int i = 0; i < o->events.n; i++)
+		bits |= always_events[o->events.v[i]];
+	return bits;
+}
+
+static int settle_mem_attach(struct cmd_line *line, const struct always_opts *o, struct always *a)
+{
+	int status = choose_finalize_attach(line, &a->choose, UP_ATTACH_MEM, "mem-attach",
+					    &o->mem_attach);
+
+	if (status == CMD_OK && o->mem_force.n && !o->mem_attach.n)
+		status = cmd_usage(line, "--mem-attach-force needs --mem-attach");
+	if (status != CMD_OK || !o->mem_attach.n)
+		return status;
+	if (!(event_bits(o) & COLLECT_HEAP))
+		return cmd_usage(line,
+				 "--mem-attach is for memory: it needs --events alloc or inuse");
+	return find_library(&mem_attach_library, a->library[UP_ATTACH_MEM]);
 }
 
 static int settle(struct cmd_line *line, const struct always_opts *o, struct always *a)
@@ -331,7 +365,9 @@ static int settle(struct cmd_line *line, const struct always_opts *o, struct alw
 		return cmd_fail(CMD_USAGE, &err);
 	int status = choose_finalize(line, &a->choose, &o->only, &o->exclude);
 	if (status == CMD_OK)
-		status = settle_attach(line, o, a);
+		status = settle_gpu_attach(line, o, a);
+	if (status == CMD_OK)
+		status = settle_mem_attach(line, o, a);
 	if (status == CMD_OK)
 		cache_root_say(a->cache_root);
 	return status;
@@ -368,20 +404,39 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 						       .relabel = a->relabel };
 	collect.gpu = (struct gpu_collect_opts){ .script = gpu_env().script,
 						 .budget = o->gpu_budget_percent.v / 100 };
-	for (int i = 0; i < o->events.n; i++)
-		sampler->events |= always_events[o->events.v[i]];
-	sampler->events |= gpu_level_events(o->gpu);
+	collect.heap.takes = choose_attach_hook(&a->choose.attach[UP_ATTACH_MEM]);
+	sampler->events |= event_bits(o) | gpu_level_events(o->gpu);
 	return collect;
 }
 
-struct up_attach always_attach(const struct always_opts *o, const struct always *a)
+static uint32_t forced_bits(const struct choice_list *list)
 {
-	struct up_attach attach = { .takes = choose_attach_hook(&a->choose),
-				    .library = a->gpu_library };
+	uint32_t bits = 0;
 
-	for (int i = 0; i < o->gpu_force.n; i++)
-		attach.forced |= 1u << forced[o->gpu_force.v[i]];
-	return attach;
+	for (int i = 0; i < list->n; i++)
+		bits |= 1u << forced[list->v[i]];
+	return bits;
+}
+
+void always_attach(const struct always_opts *o, const struct always *a,
+		   struct up_attach out[UP_ATTACHES])
+{
+	out[UP_ATTACH_GPU] = (struct up_attach){
+		.takes = choose_attach_hook(&a->choose.attach[UP_ATTACH_GPU]),
+		.events = COLLECT_GPU_TIME,
+		.kind = &cuda_attach_library,
+		.words = "GPU library",
+		.library = a->library[UP_ATTACH_GPU],
+		.forced = forced_bits(&o->gpu_force),
+	};
+	out[UP_ATTACH_MEM] = (struct up_attach){
+		.takes = choose_attach_hook(&a->choose.attach[UP_ATTACH_MEM]),
+		.events = COLLECT_HEAP,
+		.kind = &mem_attach_library,
+		.words = "memory library",
+		.library = a->library[UP_ATTACH_MEM],
+		.forced = forced_bits(&o->mem_force),
+	};
 }
 
 /* --- the directory ---------------------------------------------------------------------------- */

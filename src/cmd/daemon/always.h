@@ -42,7 +42,10 @@ int relabel_read(const struct yaml *y, const char *file, struct relabel **out, s
  * (query/selector.h), so the selector of a query also excludes what it found. */
 struct choose { /* zeroed = everything is recorded */
 	VEC(struct selector *) only, exclude;
-	VEC(struct selector *) attach;
+	struct choose_attach {
+		const struct choose *choose;
+		VEC(struct selector *) all;
+	} attach[UP_ATTACHES];
 };
 
 #define CHOOSE_OPTIONS(only_at, exclude_at) \
@@ -55,8 +58,8 @@ struct choose { /* zeroed = everything is recorded */
 
 struct always_opts {
 	struct choice_list events;
-	struct str_list only, exclude, gpu_attach;
-	struct choice_list gpu_force;
+	struct str_list only, exclude, gpu_attach, mem_attach;
+	struct choice_list gpu_force, mem_force;
 	int gpu; /* enum gpu_level */
 	struct opt_number gpu_budget_percent, wait_budget_percent;
 	struct choice_list dir_force; /* data_dir_words */
@@ -94,6 +97,12 @@ extern const char *const always_event_words[], *const always_force_words[];
 	{ NULL, "gpu-attach-force", "WHY,...", \
 	  "let --gpu-attach load into programs that it would refuse for: seccomp, user-namespace", \
 	  OPT_CHOICES, ALWAYS_ROW(T, gpu_force), .words = always_force_words }, \
+	{ NULL, "mem-attach", "SELECTOR", \
+	  "load the memory library into matching running programs: 'comm=\"redis\"'; repeatable", \
+	  OPT_STRINGS, ALWAYS_ROW(T, mem_attach) }, \
+	{ NULL, "mem-attach-force", "WHY,...", \
+	  "let --mem-attach load into programs that it would refuse for: seccomp, user-namespace", \
+	  OPT_CHOICES, ALWAYS_ROW(T, mem_force), .words = always_force_words }, \
 	CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
 	{ NULL, "max-rate", "N", \
 	  "wait stacks per second; above this, waits are sampled", OPT_U64, \
@@ -142,7 +151,8 @@ void always_free(struct always *a); /* NULL is fine */
  * caller's. Returns false if there are too many. */
 bool always_add_label(struct always *a, const char *key, const char *value);
 struct collect_opts always_collect(const struct always_opts *o, const struct always *a);
-struct up_attach always_attach(const struct always_opts *o, const struct always *a);
+void always_attach(const struct always_opts *o, const struct always *a,
+		   struct up_attach out[UP_ATTACHES]);
 
 int always_check_permissions(struct err *err);
 /* Returns an exit status, with what is missing printed: --gpu=require, and a file that --btf
@@ -174,6 +184,7 @@ struct always_key {
 		{ "max-rate", UP_COLLECTOR }, { "buffer", UP_COLLECTOR }, { "gpu", UP_COLLECTOR }, \
 		{ "gpu-budget", UP_COLLECTOR }, { "wait-budget", UP_COLLECTOR }, \
 		{ "gpu-attach", UP_COLLECTOR }, { "gpu-attach-force", UP_COLLECTOR }, \
+		{ "mem-attach", UP_COLLECTOR }, { "mem-attach-force", UP_COLLECTOR }, \
 		{ "btf", UP_COLLECTOR }, \
 	{ \
 		"relabel", UP_COLLECTOR \

@@ -207,12 +207,12 @@ static int fill(void *ctx, struct cmd_line *line, const void *opts, struct up_op
 		.data_dir = o->data,
 		.interval_ns = o->interval_ns,
 		.collect = always_collect(&o->always, *always),
-		.attach = always_attach(&o->always, *always),
 		.store = { .retention_ns = o->retention_ns,
 			   .disk_bytes = o->disk_bytes,
 			   .memory_bytes = o->memory_bytes / 2,
 			   .max_series = o->max_series },
 	};
+	always_attach(&o->always, *always, up->attach);
 	look_for_users(page);
 	page->data = o->data;
 	page->listen = o->listen;

@@ -30,6 +30,8 @@ enum {
 /* Always on: one cut in SNAPSHOT_CUTS is a snapshot, or more if cuts are rare: a snapshot stands
  * for 300 s (QUERY_STALE_NS). */
 #define SNAPSHOT_MOST_NS 60000000000ull
+/* Probes are placed from when the library is mapped on; samples without them have no stacks. */
+#define PROBES_FIRST_NS  1000000000ull
 
 /* --- programs --------------------------------------------------------------------------------- */
 
@@ -58,7 +60,7 @@ static void expect(struct collect_heap *h, uint32_t pid, uint64_t mapped_ns,
 {
 	uint64_t now_ns = clock_mono_ns();
 	struct heap_program p = { .owner = { .pid = pid },
-				  .next_ns = now_ns,
+				  .next_ns = now_ns + (is_always(h) ? PROBES_FIRST_NS : 0),
 				  .pause_ns = LOOK_FIRST_NS,
 				  .until_ns = parent ? UINT64_MAX : now_ns + FOUND_NS,
 				  .mapped_ns = mapped_ns };
@@ -175,11 +177,11 @@ static bool is_library(const char *path)
 	return l && strcmp(l->name, MEM_LIBRARY) == 0;
 }
 
-/* Always on, no program samples by the library yet. */
 static bool may_be_target(const struct collect_heap *h, uint32_t pid)
 {
 	if (is_always(h))
-		return false;
+		return h->opts->takes.apply &&
+		       resolve_ask_labels(h->resolver, pid, COLLECT_HEAP, &h->opts->takes);
 	return h->asked->target != TARGET_PID || sampler_is_target(h->sampler, pid);
 }
 
@@ -201,7 +203,7 @@ static void found(void *ctx, uint32_t pid)
 
 void collect_heap_scanned(struct collect_heap *h)
 {
-	if (h->is_on && !is_always(h))
+	if (h->is_on)
 		resolve_find_processes(h->resolver, is_library, found, h);
 }
 
@@ -279,7 +281,7 @@ void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 		return;
 	if (r->kind == SIDE_EXIT && r->pid == r->tid)
 		go_programs_ended(h, r->pid);
-	else if (r->kind == SIDE_COMM && r->exec && may_be_target(h, r->pid))
+	else if (r->kind == SIDE_COMM && r->exec && !is_always(h) && may_be_target(h, r->pid))
 		go_programs_add(h, r->pid, r->time_ns);
 	struct heap_program *p = program_of(h, r->kind == SIDE_FORK ? r->ppid : r->pid);
 	if (!p)
@@ -339,9 +341,10 @@ void collect_heap_start(struct collect_heap *h)
 	if (h->is_on && is_always(h)) {
 		h->next_snapshot_ns = now_ns + SNAPSHOT_MOST_NS;
 		go_programs_search(h, now_ns);
-		return;
 	}
 	collect_heap_scanned(h);
+	if (is_always(h))
+		return;
 	if (h->is_on && h->asked->target == TARGET_PID)
 		for (size_t i = 0; i < h->asked->n_ids; i++) {
 			if (!go_programs_add(h, h->asked->ids[i], 0))
@@ -428,7 +431,7 @@ void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 	if (!h->is_on)
 		return;
 	h->is_snapshot = is_time_for_snapshot(h, now_ns);
-	open_due(h, now_ns, true);
+	open_due(h, now_ns, !is_always(h));
 	if (is_always(h))
 		go_programs_search(h, now_ns);
 	else

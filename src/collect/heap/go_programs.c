@@ -67,6 +67,12 @@ static void note(struct collect_heap *h, uint32_t pid, const char *text)
 			 pid, text);
 }
 
+static void tell(const struct collect_heap *h, enum gpu_program_news what, uint32_t pid)
+{
+	if (h->opts->program)
+		h->opts->program(h->opts->program_ctx, what, pid, 0);
+}
+
 static void close_file(struct go_program *p)
 {
 	gopclntab_close(&p->table);
@@ -263,6 +269,7 @@ void go_programs_ended(struct collect_heap *h, uint32_t pid)
 {
 	struct go_program *p = program_of(h, pid);
 
+	tell(h, GPU_PROGRAM_ENDED, pid);
 	if (p)
 		end(h, p);
 }
@@ -292,11 +299,11 @@ static void on_process(void *ctx, uint32_t pid, uint64_t begun_ns)
 	map_put(&s->h->go_seen, key, 1);
 	if (map_get(&s->before, key))
 		return;
+	tell(s->h, GPU_PROGRAM_EXEC, pid);
+	tell(s->h, GPU_PROGRAM_MAPPED, pid);
 	p = add(s->h, pid, !begun_ns);
-	if (!p) {
-		map_del(&s->h->go_seen, key); /* there may be space later */
+	if (!p)
 		return;
-	}
 	p->seen_key = key;
 	p->next_ns = s->next_ns;
 	p->opened_ns = s->next_ns; /* the time to open it in starts then */

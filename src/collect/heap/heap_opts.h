@@ -2,11 +2,20 @@
 #ifndef CRESSET_COLLECT_HEAP_HEAP_OPTS_H
 #define CRESSET_COLLECT_HEAP_HEAP_OPTS_H
 
+#include "collect/gpu/gpu_opts.h"
+#include "collect/proc/series_hook.h"
+
 #include <stdint.h>
 
 struct heap_opts {
 	/* The library that a command started from here loads; NULL: none. The caller's. */
 	const char *library;
+	/* Always on: which of the programs with the library sample; apply NULL: none. */
+	struct series_hook takes;
+	/* Always on: processes that live when an interval ends, and ends of processes. May be
+	 * NULL. */
+	void (*program)(void *ctx, enum gpu_program_news what, uint32_t pid, uint32_t parent);
+	void *program_ctx;
 };
 
 struct heap_stats {

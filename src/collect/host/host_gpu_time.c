@@ -9,7 +9,10 @@ static const struct host_metric files = { "cresset_gpu_probed_files", "{file}", 
 static const struct host_metric programs = { "cresset_gpu_time_programs", "{program}", OTLP_GAUGE };
 static const struct host_metric coverage = { "cresset_gpu_time_coverage", "1", OTLP_GAUGE };
 static const struct host_metric seconds = { "cresset_gpu_time", "s", OTLP_COUNTER };
-static const struct host_metric attached = { "cresset_gpu_attached", "{program}", OTLP_COUNTER };
+static const struct host_metric gpu_attached = { "cresset_gpu_attached", "{program}",
+						 OTLP_COUNTER };
+static const struct host_metric mem_attached = { "cresset_mem_attached", "{program}",
+						 OTLP_COUNTER };
 
 static void put(struct host_points *w, const struct host_metric *metric, const char *key,
 		const char *value, double v)
@@ -46,10 +49,22 @@ void host_gpu_time_put(struct host_gpu_time *h, const struct gpu_probes_stats *p
 	put(w, &seconds, "how", "unknown", t->unknown_ns / 1e9);
 }
 
-void host_gpu_attach_put(const struct host_gpu_attach *n, struct host_points *w)
+void host_attach_put(const struct host_attach *gpu, const struct host_attach *mem,
+		     struct host_points *w)
 {
-	put(w, &attached, "result", "attached", n->attached);
-	put(w, &attached, "result", "refused", n->refused);
-	put(w, &attached, "result", "failed", n->failed);
-	put(w, &attached, "result", "left_out", n->left_out);
+	const struct {
+		const struct host_metric *metric;
+		const struct host_attach *n;
+	} all[] = { { &gpu_attached, gpu }, { &mem_attached, mem } };
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		const struct host_attach *n = all[i].n;
+
+		if (!n)
+			continue;
+		put(w, all[i].metric, "result", "attached", n->attached);
+		put(w, all[i].metric, "result", "refused", n->refused);
+		put(w, all[i].metric, "result", "failed", n->failed);
+		put(w, all[i].metric, "result", "left_out", n->left_out);
+	}
 }

@@ -264,8 +264,7 @@ void host_metrics_take(struct host_metrics *h, const struct host_interval *i, st
 	put_gpus(h, &w);
 	if (i->gpu_probes && i->gpu_time)
 		host_gpu_time_put(&h->gpu_time, i->gpu_probes, i->gpu_time, &w);
-	if (i->gpu_attach)
-		host_gpu_attach_put(i->gpu_attach, &w);
+	host_attach_put(i->gpu_attach, i->mem_attach, &w);
 	if (i->lost)
 		host_losses_put(&h->losses, i->lost, i->start_wall_ns, &w);
 	if (i->workers)

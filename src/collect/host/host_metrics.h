@@ -24,7 +24,7 @@ struct proc_reader_stats;
 struct host_metrics;
 
 struct host_cut_stacks;
-struct host_gpu_attach;
+struct host_attach;
 struct host_interval {
 	int64_t start_wall_ns, duration_ns;
 	int64_t now_wall_ns;           /* its end, or a bit later: when files are read */
@@ -33,8 +33,9 @@ struct host_interval {
 	/* GPU statistics; NULL: unknown, as above. */
 	const struct gpu_probes_stats *gpu_probes;
 	const struct gpu_time_stats *gpu_time;
-	const struct host_gpu_attach *gpu_attach; /* NULL: no automatic attaching */
-	const struct collect_missing *missing;    /* what is not recorded here */
+	/* Of the GPU library, and of the memory library. NULL: no automatic attaching. */
+	const struct host_attach *gpu_attach, *mem_attach;
+	const struct collect_missing *missing; /* what is not recorded here */
 	size_t n_missing;
 	const struct helper_stats *workers; /* NULL: unknown, and so are the reads */
 	const struct proc_reader_stats *reads;

@@ -147,7 +147,8 @@ void host_gpu_put(const struct gpu_machine *m, const struct gpu_reading *r,
  *                                           were open, in the interval
  *     cresset_gpu_time{how}                 counter, s; by how its stack is known: exact, estimate,
  *                                           unknown
- *     cresset_gpu_attached{result}          counter; programs that got the library automatically
+ *     cresset_gpu_attached{result}          counter; programs that got the GPU library
+ *     cresset_mem_attached{result}          counter; … the memory library, automatically
  *                                           (agent/attaching.h), or did not
  *
  * A metric appears only after the first library, or program; the last one if programs are
@@ -159,10 +160,12 @@ void host_gpu_time_put(struct host_gpu_time *h, const struct gpu_probes_stats *p
 		       const struct gpu_time_stats *time, struct host_points *w);
 
 /* Numbers of programs. left_out: without space. */
-struct host_gpu_attach {
+struct host_attach {
 	uint64_t attached, refused, failed, left_out;
 };
-void host_gpu_attach_put(const struct host_gpu_attach *n, struct host_points *w);
+/* NULL: no program is chosen. */
+void host_attach_put(const struct host_attach *gpu, const struct host_attach *mem,
+		     struct host_points *w);
 
 /* --- host_losses.c ---------------------------------------------------------------------------- */
 

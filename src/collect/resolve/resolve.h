@@ -219,7 +219,8 @@ void resolve_each_process(struct resolver *r,
 void resolve_find_processes(struct resolver *r, bool (*is_wanted)(const char *path),
 			    void (*found)(void *ctx, uint32_t pid), void *ctx);
 /* As collect_ask_labels. */
-bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_hook *hook);
+bool resolve_ask_labels(struct resolver *r, uint32_t pid, uint32_t events,
+			const struct series_hook *hook);
 /* Returns a descriptor of the file behind a mapping of the sink, for reading; it stays the
  * resolver's, until the next call of any function. -ENOENT: none, or no longer. */
 int resolve_file(struct resolver *r, uint32_t mapping);

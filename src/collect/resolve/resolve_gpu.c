@@ -332,7 +332,17 @@ struct gpu_origin resolver_gpu_origin_of(struct resolver *r, uint32_t pid)
 	return origin;
 }
 
-bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_hook *hook)
+static uint32_t type_of(const struct resolver *r, uint32_t events)
+{
+	const struct heap_types *heap = &r->types.heap;
+
+	if (!(events & COLLECT_HEAP))
+		return r->types.gpu.time;
+	return heap->inuse == TYPE_NONE ? heap->alloc : heap->inuse;
+}
+
+bool resolve_ask_labels(struct resolver *r, uint32_t pid, uint32_t events,
+			const struct series_hook *hook)
 {
 	struct process *p = process_find(&r->processes, pid);
 
@@ -342,7 +352,7 @@ bool resolve_ask_labels(struct resolver *r, uint32_t pid, const struct series_ho
 	process_labels(&r->labels, p, owner, clock_mono_ns());
 	const struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
 	return series_cache_ask(&r->series, &origin.key,
-				resolver_type_name(&r->types, r->types.gpu.time), hook);
+				resolver_type_name(&r->types, type_of(r, events)), hook);
 }
 
 /* Falls back to the process if its launch was not seen. */

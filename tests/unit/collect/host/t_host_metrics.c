@@ -419,11 +419,16 @@ START_TEST(gpu_time_of_the_collector)
 		       "cresset_gpu_time{db7,exact} 2\n"
 		       "cresset_gpu_time{db7,estimate} 0.5\n"
 		       "cresset_gpu_time{db7,unknown} 0\n");
-	host_gpu_attach_put(&(struct host_gpu_attach){ 4, 3, 2, 1 }, &w);
+	host_attach_put(&(struct host_attach){ 4, 3, 2, 1 }, &(struct host_attach){ 8, 7, 6, 5 },
+			&w);
 	puts_these(&w, "cresset_gpu_attached{attached,db7} 4\n"
 		       "cresset_gpu_attached{refused,db7} 3\n"
 		       "cresset_gpu_attached{failed,db7} 2\n"
-		       "cresset_gpu_attached{left_out,db7} 1\n");
+		       "cresset_gpu_attached{left_out,db7} 1\n"
+		       "cresset_mem_attached{attached,db7} 8\n"
+		       "cresset_mem_attached{refused,db7} 7\n"
+		       "cresset_mem_attached{failed,db7} 6\n"
+		       "cresset_mem_attached{left_out,db7} 5\n");
 	host_points_done(&w);
 }
 END_TEST
