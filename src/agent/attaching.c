@@ -42,14 +42,18 @@ struct attaching {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* "": unknown. */
+/* "": unknown. Without the mark of a file that a newer version has replaced. */
 static void read_exe(uint32_t pid, char out[PATH_MAX])
 {
+	static const char mark[] = " (deleted)";
 	char path[32];
 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
 	ssize_t n = readlink(path, out, PATH_MAX - 1);
 	out[n < 0 ? 0 : n] = '\0';
+	char *end = strstr(out, mark);
+	if (end && !end[strlen(mark)])
+		*end = '\0';
 }
 
 /* Never a process of cresset itself. */

@@ -24,6 +24,20 @@ states() {
 	return 1
 }
 
+# The bytes between two samples in a process, 0: its profile is off; and waits for them: rate PID PROGRAM, until_rate BYTES PID PROGRAM
+rate() {
+	local at
+	at=$((16#$(go tool nm "$2" | awk '$3 == "runtime.MemProfileRate" { print $1 }')))
+	dd if="/proc/$1/mem" bs=1 skip="$at" count=8 status=none | od -An -t u8 | tr -d ' '
+}
+until_rate() {
+	for _ in $(seq 600); do
+		[ "$(rate "$2" "$3")" != "$1" ] || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
 # Go's profile, of our functions: NAME VALUE of each that is not 0.
 by_go() { # PROGRAM FILE SAMPLE-INDEX
 	go tool pprof -sample_index="$3" -unit=B -nodefraction=0 -edgefraction=0 -nodecount=1000 -top "$1" "$2" 2>/dev/null |

@@ -17,13 +17,30 @@ is "a command" $? 0
 by_us "$tmp/command.cresset" alloc >"$tmp/by_us"
 holds "… has its functions" grep -q '^main.later ' "$tmp/by_us"
 
+# Where Go's linker has turned the profile off it is on as long as a recording runs.
 made off "$(go env GOROOT)"
-mkdir "$tmp/off" && touch "$tmp/truth" "$tmp/off/start" "$tmp/off/more"
+mkdir "$tmp/off" && touch "$tmp/truth" "$tmp/off/start"
 start "$tmp/go_heap-off" "$tmp/off" >"$tmp/truth"
+off=${pids[-1]}
 holds "the program is ready" states ready
-"$cresset" record --no-progress -e inuse -d 1 -p "${pids[-1]}" -o "$tmp/off.cresset" 2>"$tmp/err"
+is "its profile is off" "$(rate "$off" "$tmp/go_heap-off")" 0
+begin "$tmp/off.cresset" -e alloc,inuse -p "$off"
+holds "a recording turns it on" until_rate 524288 "$off" "$tmp/go_heap-off"
+: >"$tmp/off/more"
+holds "the program is done" states "done"
+end
+is "the recording" $? 0
+is "then it is off" "$(rate "$off" "$tmp/go_heap-off")" 0
+inside "turned on" "$tmp/off.cresset" alloc 2 later
+inside "turned on" "$tmp/off.cresset" inuse 4 later
+holds "… since when is a label" grep -qE '^2[0-9-]+T[0-9:]+Z$' <("$cresset" query --data "$tmp/off.cresset" --values since)
+"$cresset" record --no-progress -e inuse -p "$off" -o "$tmp/killed.cresset" 2>/dev/null &
+killed=$!
+pids+=("$killed")
+holds "another recording turns it on" until_rate 524288 "$off" "$tmp/go_heap-off"
+kill -9 "$killed"
+holds "… and is killed: it is off" until_rate 0 "$off" "$tmp/go_heap-off"
 : >"$tmp/off/end"
-holds "a profile that the linker turned off is named" grep -q "Go's heap profile is off: the program never uses it" "$tmp/err"
 made stripped "$(go env GOROOT)" -tags profile -ldflags -s
 "$cresset" record --no-progress -e inuse -o "$tmp/none.cresset" -- "$tmp/go_heap-stripped" "$tmp" >"$tmp/out" 2>"$tmp/err"
 is "a stripped one is refused" $? 4

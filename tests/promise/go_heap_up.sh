@@ -9,7 +9,12 @@ needs_recording
 command -v go >/dev/null || { echo "1..0 # SKIP no go"; exit 0; }
 made go "$(go env GOROOT)" -tags profile
 chmod 755 "$tmp" # the store process is another user
-begin_always up --data "$tmp/data" --listen none --events alloc,inuse
+made off "$(go env GOROOT)"
+mv "$tmp/go_heap-off" "$tmp/off$$"
+begin_always up --data "$tmp/data" --listen none --events alloc,inuse --mem-switch "comm=\"off$$\""
+mkdir "$tmp/off" && touch "$tmp/off/start"
+start "$tmp/off$$" "$tmp/off" >"$tmp/off.truth"
+off=${pids[-1]}
 mkdir "$tmp/go" && touch "$tmp/go/start" "$tmp/truth"
 start "$tmp/go_heap-go" "$tmp/go" >"$tmp/truth"
 program=${pids[-1]}
@@ -37,9 +42,13 @@ holds "the program is done" states "done"
 holds "later memory is there as well" until_used main.later 1
 query alloc -o "$tmp/alloc.cresset"
 inside "since its start" "$tmp/alloc.cresset" alloc 2 keeps churns smalls recurses later
-touch "$tmp/go/end"
+holds "a profile that the linker has turned off is on" until_rate 524288 "$off" "$tmp/off$$"
+touch "$tmp/off/more" "$tmp/go/end"
 wait "$program"
 holds "after its end nothing is in use" until_used '[^ ]*' 0
+program=$off
+holds "… and has memory in use" until_used main.later 1
 end_always TERM
+is "then it is off again" "$(rate "$off" "$tmp/off$$")" 0
 is "it ends" $status 0
 finish

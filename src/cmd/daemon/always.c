@@ -105,7 +105,7 @@ static void choose_done(struct choose *c)
 		selector_free(c->exclude.v[i]);
 	vec_done(&c->only);
 	vec_done(&c->exclude);
-	for (int k = 0; k < UP_ATTACHES; k++) {
+	for (int k = 0; k < CHOOSES; k++) {
 		for (size_t i = 0; i < c->attach[k].all.n; i++)
 			selector_free(c->attach[k].all.v[i]);
 		vec_done(&c->attach[k].all);
@@ -312,8 +312,8 @@ static int find_library(const struct gpu_attach_library *kind, char path[GPU_LIB
 
 static int settle_gpu_attach(struct cmd_line *line, const struct always_opts *o, struct always *a)
 {
-	int status = choose_finalize_attach(line, &a->choose, UP_ATTACH_GPU, "gpu-attach",
-					    &o->gpu_attach);
+	int status =
+		choose_finalize_attach(line, &a->choose, CHOOSE_GPU, "gpu-attach", &o->gpu_attach);
 
 	if (status == CMD_OK && o->gpu_force.n && !o->gpu_attach.n)
 		status = cmd_usage(line, "--gpu-attach-force needs --gpu-attach");
@@ -337,17 +337,21 @@ static uint32_t event_bits(const struct always_opts *o)
 
 static int settle_mem_attach(struct cmd_line *line, const struct always_opts *o, struct always *a)
 {
-	int status = choose_finalize_attach(line, &a->choose, UP_ATTACH_MEM, "mem-attach",
-					    &o->mem_attach);
+	int status =
+		choose_finalize_attach(line, &a->choose, CHOOSE_MEM, "mem-attach", &o->mem_attach);
 
 	if (status == CMD_OK && o->mem_force.n && !o->mem_attach.n)
 		status = cmd_usage(line, "--mem-attach-force needs --mem-attach");
-	if (status != CMD_OK || !o->mem_attach.n)
+	if (status == CMD_OK)
+		status = choose_finalize_attach(line, &a->choose, CHOOSE_SWITCH, "mem-switch",
+						&o->mem_switch);
+	if (status != CMD_OK || (!o->mem_attach.n && !o->mem_switch.n))
 		return status;
 	if (!(event_bits(o) & COLLECT_HEAP))
-		return cmd_usage(line,
-				 "--mem-attach is for memory: it needs --events alloc or inuse");
-	return find_library(&mem_attach_library, a->library[UP_ATTACH_MEM]);
+		return cmd_usage(line, "--%s is for memory: it needs --events alloc or inuse",
+				 o->mem_attach.n ? "mem-attach" : "mem-switch");
+	return o->mem_attach.n ? find_library(&mem_attach_library, a->library[UP_ATTACH_MEM])
+			       : CMD_OK;
 }
 
 static int settle(struct cmd_line *line, const struct always_opts *o, struct always *a)
@@ -404,7 +408,8 @@ struct collect_opts always_collect(const struct always_opts *o, const struct alw
 						       .relabel = a->relabel };
 	collect.gpu = (struct gpu_collect_opts){ .script = gpu_env().script,
 						 .budget = o->gpu_budget_percent.v / 100 };
-	collect.heap.takes = choose_attach_hook(&a->choose.attach[UP_ATTACH_MEM]);
+	collect.heap.takes = choose_attach_hook(&a->choose.attach[CHOOSE_MEM]);
+	collect.heap.switches = choose_attach_hook(&a->choose.attach[CHOOSE_SWITCH]);
 	sampler->events |= event_bits(o) | gpu_level_events(o->gpu);
 	return collect;
 }
@@ -422,7 +427,7 @@ void always_attach(const struct always_opts *o, const struct always *a,
 		   struct up_attach out[UP_ATTACHES])
 {
 	out[UP_ATTACH_GPU] = (struct up_attach){
-		.takes = choose_attach_hook(&a->choose.attach[UP_ATTACH_GPU]),
+		.takes = choose_attach_hook(&a->choose.attach[CHOOSE_GPU]),
 		.events = COLLECT_GPU_TIME,
 		.kind = &cuda_attach_library,
 		.words = "GPU library",
@@ -430,7 +435,7 @@ void always_attach(const struct always_opts *o, const struct always *a,
 		.forced = forced_bits(&o->gpu_force),
 	};
 	out[UP_ATTACH_MEM] = (struct up_attach){
-		.takes = choose_attach_hook(&a->choose.attach[UP_ATTACH_MEM]),
+		.takes = choose_attach_hook(&a->choose.attach[CHOOSE_MEM]),
 		.events = COLLECT_HEAP,
 		.kind = &mem_attach_library,
 		.words = "memory library",

@@ -40,12 +40,13 @@ int relabel_read(const struct yaml *y, const char *file, struct relabel **out, s
 /* Which series are recorded: the ones that a selector of --only takes (all without --only), except
  * the ones that one of --exclude takes. Selectors see the labels that a query would see
  * (query/selector.h), so the selector of a query also excludes what it found. */
+enum { CHOOSE_GPU, CHOOSE_MEM, CHOOSE_SWITCH, CHOOSES };
 struct choose { /* zeroed = everything is recorded */
 	VEC(struct selector *) only, exclude;
 	struct choose_attach {
 		const struct choose *choose;
 		VEC(struct selector *) all;
-	} attach[UP_ATTACHES];
+	} attach[CHOOSES];
 };
 
 #define CHOOSE_OPTIONS(only_at, exclude_at) \
@@ -58,7 +59,7 @@ struct choose { /* zeroed = everything is recorded */
 
 struct always_opts {
 	struct choice_list events;
-	struct str_list only, exclude, gpu_attach, mem_attach;
+	struct str_list only, exclude, gpu_attach, mem_attach, mem_switch;
 	struct choice_list gpu_force, mem_force;
 	int gpu; /* enum gpu_level */
 	struct opt_number gpu_budget_percent, wait_budget_percent;
@@ -103,6 +104,9 @@ extern const char *const always_event_words[], *const always_force_words[];
 	{ NULL, "mem-attach-force", "WHY,...", \
 	  "let --mem-attach load into programs that it would refuse for: seccomp, user-namespace", \
 	  OPT_CHOICES, ALWAYS_ROW(T, mem_force), .words = always_force_words }, \
+	{ NULL, "mem-switch", "SELECTOR", \
+	  "turn the heap profile on in matching Go programs that are built without; repeatable", \
+	  OPT_STRINGS, ALWAYS_ROW(T, mem_switch) }, \
 	CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
 	{ NULL, "max-rate", "N", \
 	  "wait stacks per second; above this, waits are sampled", OPT_U64, \
@@ -185,7 +189,7 @@ struct always_key {
 		{ "gpu-budget", UP_COLLECTOR }, { "wait-budget", UP_COLLECTOR }, \
 		{ "gpu-attach", UP_COLLECTOR }, { "gpu-attach-force", UP_COLLECTOR }, \
 		{ "mem-attach", UP_COLLECTOR }, { "mem-attach-force", UP_COLLECTOR }, \
-		{ "btf", UP_COLLECTOR }, \
+		{ "mem-switch", UP_COLLECTOR }, { "btf", UP_COLLECTOR }, \
 	{ \
 		"relabel", UP_COLLECTOR \
 	}

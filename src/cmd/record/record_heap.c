@@ -241,6 +241,7 @@ int record_heap_prepare(struct recording *r)
 			 "searched the directory of this program and ../lib/cresset from there");
 		return cmd_fail(CMD_UNSUPPORTED, &err);
 	}
+	r->collect.heap.switches_all = true;
 	if (!r->line->command.n)
 		return attach_library(r);
 	if (strpbrk(r->heap_library, ": ")) {

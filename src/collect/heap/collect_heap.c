@@ -299,8 +299,11 @@ void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 void collect_heap_open(struct collect_heap *h)
 {
 	h->is_on = h->asked->events & COLLECT_HEAP;
+	h->go_switch.fd = -1;
 	if (!h->is_on)
 		return;
+	if (h->opts->switches_all || h->opts->switches.apply)
+		go_switch_start(&h->go_switch);
 	h->beats = gpu_beats_new();
 	int fd = h->opts->library ? open(h->opts->library, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0)
@@ -316,6 +319,8 @@ void collect_heap_done(struct collect_heap *h)
 		drop(h, &h->programs.v[h->programs.n - 1]);
 	vec_done(&h->programs);
 	go_programs_done(h);
+	if (h->is_on)
+		go_switch_stop(&h->go_switch);
 	gpu_beats_free(h->beats);
 }
 
@@ -456,7 +461,10 @@ void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)
 
 void collect_heap_stop(struct collect_heap *h, uint64_t now_ns)
 {
+	if (!h->is_on)
+		return;
 	collect_heap_begin_cut(h, now_ns);
+	go_switch_stop(&h->go_switch);
 	for (size_t i = 0; i < h->programs.n; i++) {
 		struct heap_program *p = &h->programs.v[i];
 

@@ -24,6 +24,7 @@
 #include "collect/kernel/side_band.h"
 #include "collect/resolve/gpu_origins.h"
 #include "collect/resolve/resolve.h"
+#include "mem/go/go_heap.h"
 #include "mem/live/live_read.h"
 
 #include <stdbool.h>
@@ -52,6 +53,7 @@ struct collect_heap { /* zeroed = not recorded */
 	struct gpu_beats *beats;
 	VEC(struct heap_program) programs;
 	VEC(struct go_program *) go;
+	struct go_switch go_switch;
 	struct map go_seen;        /* processes at the last search, by pid and start */
 	uint64_t next_snapshot_ns; /* always on */
 	uint32_t n_cuts;

@@ -47,6 +47,8 @@ struct go_program {
 	bool is_cut, is_done; /* the last reading: by time or space; to its end */
 	bool skips;           /* earlier allocations than the first reading do not count */
 	uint64_t seen_key;    /* always on: in go_seen */
+	bool is_asked;        /* to be switched on */
+	uint32_t since_s;     /* its profile was switched on then, Unix time; 0: it is its own */
 	struct go_heap heap;
 	uint64_t bias, rate, opened_ns, next_ns, until_ns, ino;
 	size_t max_rows; /* in this reading */
@@ -343,7 +345,7 @@ static uint32_t origin_of(struct go_program *p, const struct go_bucket *b)
 	uint32_t n = go_heap_physical(&p->table, stack, b->n);
 	for (uint32_t i = 0; i < n; i++)
 		stack[i] += p->bias;
-	return resolve_go_origin(p->h->resolver, p->pid, stack, n);
+	return resolve_go_origin(p->h->resolver, p->pid, p->since_s, stack, n);
 }
 
 /* A row for each bucket. Those before the first whole reading have nothing that counts yet. */
@@ -441,6 +443,36 @@ uint64_t go_programs_due_ns(const struct collect_heap *h)
 	return next_ns;
 }
 
+static bool may_switch(const struct go_program *p)
+{
+	const struct heap_opts *opts = p->h->opts;
+
+	if (p->h->go_switch.fd < 0 || p->is_asked || p->rate || !p->is_read)
+		return false;
+	return opts->switches_all ||
+	       (opts->switches.apply &&
+		resolve_ask_labels(p->h->resolver, p->pid, COLLECT_HEAP, &opts->switches));
+}
+
+/* Whether it worked is seen in the next reading. */
+static void switch_on(struct go_program *p)
+{
+	struct stat st;
+
+	if (fstat(p->fd, &st))
+		return;
+	const struct go_switch_request r = {
+		.pid = p->pid,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.rate = p->heap.rate + p->bias,
+	};
+	p->is_asked = go_switch_on(&p->h->go_switch, &r) == 0;
+	p->since_s = p->is_asked ? (uint32_t)time(NULL) : 0;
+	for (size_t i = 0; i < p->rows.n; i++)
+		p->rows.v[i].origin = 0; /* it gets the label */
+}
+
 static void run(struct collect_heap *h, struct go_program *p)
 {
 	uint64_t start_ns = clock_mono_ns();
@@ -451,6 +483,8 @@ static void run(struct collect_heap *h, struct go_program *p)
 	}
 	bool is_first = !p->is_read;
 	read_program(p);
+	if (may_switch(p))
+		switch_on(p);
 	uint64_t end_ns = clock_mono_ns();
 	uint64_t share = is_always(h) ? ALWAYS_COST_SHARE * n_open(h) : COST_SHARE;
 	uint64_t rest_ns = (end_ns - start_ns) * share;
@@ -523,14 +557,19 @@ static void cut_row(struct go_program *p, struct go_row *row)
 
 void go_programs_cut(struct collect_heap *h)
 {
+	const uint32_t now_s = (uint32_t)time(NULL);
+
 	h->stats.go_programs = h->stats.go_stacks = 0;
 	for (size_t i = h->go.n; i-- > 0;) {
 		struct go_program *p = h->go.v[i];
 
-		if (p->is_read && !p->rate && !p->rows.n)
+		if (p->is_read && !p->rate && !p->rows.n && !p->is_asked)
 			note(h, p->pid,
 			     "Go's heap profile is off: the program never uses it, as with "
-			     "net/http/pprof, or sets MemProfileRate to 0");
+			     "net/http/pprof, or sets MemProfileRate to 0; --mem-switch turns it "
+			     "on");
+		else if (p->is_read && !p->rate && p->is_asked && now_s > p->since_s + 1)
+			note(h, p->pid, "Go's heap profile could not be switched on");
 		h->stats.go_programs += p->rows.n > 0;
 		h->stats.go_stacks += p->rows.n;
 		for (size_t k = 0; k < p->rows.n; k++)

@@ -5,6 +5,7 @@
 #include "collect/gpu/gpu_opts.h"
 #include "collect/proc/series_hook.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct heap_opts {
@@ -12,6 +13,10 @@ struct heap_opts {
 	const char *library;
 	/* Always on: which of the programs with the library sample; apply NULL: none. */
 	struct series_hook takes;
+	/* Go programs with their heap profile off: it is switched on in all, or (always on) if the
+	 * hook takes the program; apply NULL: none. */
+	bool switches_all;
+	struct series_hook switches;
 	/* Always on: processes that live when an interval ends, and ends of processes. May be
 	 * NULL. */
 	void (*program)(void *ctx, enum gpu_program_news what, uint32_t pid, uint32_t parent);

@@ -189,8 +189,10 @@ void resolve_heap_begin(struct resolver *r);
 void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 		      const struct live_block *block, bool has_ended);
 /* Go's own profile of its heap (mem/go/go_heap.h). The origin is of a stack of return addresses of
- * a process, the innermost first; 0: the process is unknown, or without space. */
-uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, const uint64_t *addr, uint32_t n);
+ * a process, the innermost first; 0: the process is unknown, or without space. since_s: Unix time
+ * for the label "since"; 0: none. */
+uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, const uint64_t *addr,
+			   uint32_t n);
 struct go_blocks {
 	uint32_t origin;
 	uint64_t size;              /* of a block */

@@ -119,7 +119,8 @@ void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 			 block->weight, 1);
 }
 
-uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, const uint64_t *addr, uint32_t n)
+uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, const uint64_t *addr,
+			   uint32_t n)
 {
 	struct process *p = process_find(&r->processes, pid);
 
@@ -132,6 +133,7 @@ uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, const uint64_t *add
 	for (uint32_t i = n; i-- > 0;)
 		resolver_push_address(r, p, addr[i] - 1);
 	origin.stack = resolver_stack_without_jit(r);
+	origin.key.since_s = since_s;
 	return gpu_origins_put(&r->heap.origins, &origin);
 }
 

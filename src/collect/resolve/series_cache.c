@@ -11,8 +11,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-_Static_assert(sizeof(struct series_key) == 2 * EVENT_COMM_LEN + 32, "series_key has no padding");
+_Static_assert(sizeof(struct series_key) == 2 * EVENT_COMM_LEN + 40, "series_key has no padding");
 
 void series_cache_init(struct series_cache *c, struct sink *sink,
 		       const struct series_cache_opts *opts)
@@ -51,6 +52,7 @@ static void add_label(struct series_labels *l, const char *key, const char *valu
 /* Labels built from a key rather than known as text. */
 struct series_texts {
 	char comm[EVENT_COMM_LEN + 1], process[EVENT_COMM_LEN + 1], stream[12], samples[12];
+	char since[sizeof "2026-11-21T09:30:00Z"];
 };
 
 static void add_number(struct series_labels *l, const char *key, uint32_t plus_one, char text[12])
@@ -59,6 +61,15 @@ static void add_number(struct series_labels *l, const char *key, uint32_t plus_o
 		return;
 	snprintf(text, 12, "%" PRIu32, plus_one - 1);
 	add_label(l, key, text);
+}
+
+static void add_since(struct series_labels *l, uint32_t unix_s, char *text, size_t size)
+{
+	time_t t = unix_s;
+	struct tm tm;
+
+	if (unix_s && gmtime_r(&t, &tm) && strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		add_label(l, "since", text);
 }
 
 static const char *const how_names[] = {
@@ -82,6 +93,7 @@ static void put_together(const struct series_cache *c, const struct series_key *
 	}
 	add_number(out, "stream", key->stream, texts->stream);
 	add_number(out, ESTIMATE_LABEL, key->samples ? key->samples + 1 : 0, texts->samples);
+	add_since(out, key->since_s, texts->since, sizeof texts->since);
 	add_label(out, "how", how_names[key->how]);
 	if (key->how == HOW_WINDOWS)
 		add_label(out, WINDOWS_LABEL, c->opts.period);

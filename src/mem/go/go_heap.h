@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct elf_file;
 struct elf_layout;
@@ -74,5 +75,29 @@ uint32_t go_heap_physical(struct gopclntab *table, uint64_t *stack, uint32_t n);
 
 /* The blocks that a sampled one of that size stands for, from 1 on. */
 double go_heap_weight(uint64_t size, uint64_t rate);
+
+/* --- go_switch.c: switches on a profile that the linker turned off: one byte of
+ * runtime.MemProfileRate, which then is GO_HEAP_RATE. A process does this. It switches all of them
+ * off when this one ends, however it ends. */
+
+#define GO_HEAP_RATE 524288ull /* bytes, as Go has it */
+
+struct go_switch {
+	int fd; /* -1: not running */
+	pid_t pid;
+};
+/* dev, ino: the file of the process. */
+struct go_switch_request {
+	uint32_t pid, reserved;
+	uint64_t dev, ino;
+	uint64_t rate; /* address in the process */
+};
+/* Returns 0, to be stopped, or -errno. */
+int go_switch_start(struct go_switch *out);
+/* Waits until all profiles are off again, a second at most. One that is not running is fine. */
+void go_switch_stop(struct go_switch *s);
+/* Returns 0 once it is requested, or -errno. A process with another program, or with a profile that
+ * is on, stays unchanged. */
+int go_switch_on(const struct go_switch *s, const struct go_switch_request *r);
 
 #endif

@@ -1,0 +1,162 @@
+/* A process that writes the byte, and remembers where. */
+#include "mem/go/go_heap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	GO_SWITCHES_MAX = 256, /* limit: Go programs with their heap profile switched on */
+	STOP_MS = 1000,
+};
+/* GO_HEAP_RATE differs from 0 in one byte: no thread of the program can see a part of it. */
+enum { RATE_BYTE = 2, RATE_BYTE_ON = 0x08 };
+_Static_assert(GO_HEAP_RATE == (uint64_t)RATE_BYTE_ON << 8 * RATE_BYTE, "one byte");
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+struct switched {
+	int mem; /* of the process, even if another one gets its id; -1: unused */
+	uint64_t rate;
+};
+
+static bool has(int mem, uint64_t addr, uint64_t value)
+{
+	uint64_t now;
+
+	return pread(mem, &now, sizeof now, (off_t)addr) == sizeof now && now == value;
+}
+
+static void put(int mem, uint64_t rate, uint8_t byte)
+{
+	ssize_t n = pwrite(mem, &byte, 1, (off_t)rate + RATE_BYTE);
+
+	(void)n; /* the process has ended, or the next reading shows it */
+}
+
+/* An entry of a process that has ended is unused. */
+static struct switched *find_room(struct switched *all)
+{
+	uint8_t byte;
+
+	for (int i = 0; i < GO_SWITCHES_MAX; i++) {
+		if (all[i].mem >= 0 && pread(all[i].mem, &byte, 1, (off_t)all[i].rate) == 1)
+			continue;
+		if (all[i].mem >= 0)
+			close(all[i].mem);
+		all[i].mem = -1;
+		return &all[i];
+	}
+	return NULL;
+}
+
+/* The file is compared after the memory was opened: an exec since then leaves the old memory. */
+static bool is_program(const struct go_switch_request *r)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%u/exe", r->pid);
+	return stat(path, &st) == 0 && st.st_dev == r->dev && st.st_ino == r->ino;
+}
+
+static void switch_on(struct switched *all, const struct go_switch_request *r)
+{
+	char path[32];
+	struct switched *s = find_room(all);
+
+	snprintf(path, sizeof path, "/proc/%u/mem", r->pid);
+	int mem = s ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	if (mem < 0)
+		return;
+	if (!is_program(r) || !has(mem, r->rate, 0)) {
+		close(mem);
+		return;
+	}
+	put(mem, r->rate, RATE_BYTE_ON);
+	*s = (struct switched){ mem, r->rate };
+}
+
+static void switch_all_off(const struct switched *all)
+{
+	for (int i = 0; i < GO_SWITCHES_MAX; i++)
+		if (all[i].mem >= 0 && has(all[i].mem, all[i].rate, GO_HEAP_RATE))
+			put(all[i].mem, all[i].rate, 0);
+}
+
+static _Noreturn void end(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/* Signals for a whole group or terminal leave it: it ends after its parent. */
+static _Noreturn void serve(int fd)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct switched all[GO_SWITCHES_MAX];
+	struct go_switch_request r;
+	ssize_t n;
+
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		signal(ignored[i], SIG_IGN);
+	prctl(PR_SET_NAME, "cresset-switch", 0, 0, 0);
+	for (int i = 0; i < GO_SWITCHES_MAX; i++)
+		all[i].mem = -1;
+	if (dup2(fd, 0) < 0)
+		end(1);
+	syscall(SYS_close_range, 1, ~0u, 0);
+	while ((n = recv(0, &r, sizeof r, 0)) == (ssize_t)sizeof r || (n < 0 && errno == EINTR))
+		if (n > 0)
+			switch_on(all, &r);
+	switch_all_off(all);
+	end(0);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+int go_switch_start(struct go_switch *out)
+{
+	int ends[2];
+
+	*out = (struct go_switch){ .fd = -1 };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0)
+		serve(ends[1]);
+	int error = errno;
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return -error;
+	}
+	*out = (struct go_switch){ ends[0], pid };
+	return 0;
+}
+
+void go_switch_stop(struct go_switch *s)
+{
+	if (s->fd < 0)
+		return;
+	struct pollfd end = { .fd = s->fd, .events = POLLIN };
+	shutdown(s->fd, SHUT_WR);
+	poll(&end, 1, STOP_MS);
+	close(s->fd);
+	waitpid(s->pid, NULL, WNOHANG);
+	s->fd = -1;
+}
+
+int go_switch_on(const struct go_switch *s, const struct go_switch_request *r)
+{
+	return send(s->fd, r, sizeof *r, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
