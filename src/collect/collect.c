@@ -145,8 +145,7 @@ static int open_parts(struct collector *c, struct err *err)
 				       .sampler = c->sampler,
 				       .order = &c->order };
 	collect_gpu_hooks(&c->gpu, &resolve);
-	resolve.heap_renamed = go_programs_renamed;
-	resolve.heap_ctx = &c->heap;
+	collect_heap_hooks(&c->heap, &resolve, opts);
 	c->resolver = c->gpu.resolver = resolver_new(&c->opts.resolve, opts, &resolve);
 	rc = collect_gpu_open(&c->gpu, c->sink, &resolve.types.gpu, err);
 	c->heap = (struct collect_heap){ .asked = opts,
@@ -409,7 +408,7 @@ static void hand_over_losses(struct collector *c, const struct sampler_stats *st
 		uint64_t n;
 	} losses[] = {
 		{ LOSS_RING_FULL, n[COUNT_RING_FULL] + n[COUNT_WAITS_LOST] + n[COUNT_FAULTS_LOST] +
-					  g[GPU_COUNT_HEAP_LOST] },
+					  g[GPU_COUNT_HEAP_LOST] + resolved.heap_refused },
 		{ LOSS_RING_BUSY, n[COUNT_RING_BUSY] },
 		{ LOSS_STACK_RING_FULL, n[COUNT_STACK_RING_FULL] },
 		{ LOSS_UNCOUNTED, stats->uncounted_ns / period_ns },

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "collect/resolve/resolve_links.h"
 #include "collect/worker/proc_reader.h"
 #include "gpu/code/probes.h"
 
@@ -18,8 +19,11 @@
 
 enum {
 	MAX_PROGRAMS = 1024, /* limit: programs with sampled allocations, some 3 MiB each */
+	/* limit: sampled blocks in use of all programs, always on, 40 bytes each */
+	ALWAYS_ROWS = 1 << 19,
 	LOOK_FIRST_NS = 2000000,
 	LOOK_SLOWEST_NS = 500000000,
+	RING_EACH_NS = 1000000000,
 	SNAPSHOT_CUTS = 6,
 	MEMFDS = 16, /* limit: memory of its ancestors that a child may have mapped */
 };
@@ -32,6 +36,7 @@ enum {
 #define SNAPSHOT_MOST_NS 60000000000ull
 /* Probes are placed from when the library is mapped on; samples without them have no stacks. */
 #define PROBES_FIRST_NS  1000000000ull
+#define LOOK_RARELY_NS   10000000000ull /* always on */
 
 /* --- programs --------------------------------------------------------------------------------- */
 
@@ -151,7 +156,8 @@ static bool try_open(struct collect_heap *h, struct heap_program *p, uint64_t no
 		note_problem(h, p->owner.pid, err.text);
 		return false;
 	}
-	p->pause_ns = p->pause_ns * 2 < LOOK_SLOWEST_NS ? p->pause_ns * 2 : LOOK_SLOWEST_NS;
+	const uint64_t most_ns = is_always(h) ? LOOK_RARELY_NS : LOOK_SLOWEST_NS;
+	p->pause_ns = p->pause_ns * 2 < most_ns ? p->pause_ns * 2 : most_ns;
 	p->next_ns = now_ns + p->pause_ns;
 	return true;
 }
@@ -181,7 +187,8 @@ static bool may_be_target(const struct collect_heap *h, uint32_t pid)
 {
 	if (is_always(h))
 		return h->opts->takes.apply &&
-		       resolve_ask_labels(h->resolver, pid, COLLECT_HEAP, &h->opts->takes);
+		       resolve_ask_labels(h->resolver, pid, COLLECT_HEAP, &h->opts->takes) &&
+		       proc_reader_agent_fits(h->reader, pid) == 1;
 	return h->asked->target != TARGET_PID || sampler_is_target(h->sampler, pid);
 }
 
@@ -215,20 +222,32 @@ bool collect_heap_seen(struct collect_heap *h, const struct side_record *r)
 	return true;
 }
 
+struct row_copy {
+	struct collect_heap *h;
+	struct heap_program *p;
+};
+
 static void take_row(void *ctx, const struct live_block *b)
 {
-	struct heap_program *p = ctx;
+	struct row_copy *c = ctx;
 
-	if (p->n_rows < LIVE_ROWS)
-		p->rows[p->n_rows++] = *b;
+	if (is_always(c->h) && c->h->n_rows >= ALWAYS_ROWS) {
+		c->h->stats.dropped++;
+	} else if (c->p->n_rows < LIVE_ROWS) {
+		c->p->rows[c->p->n_rows++] = *b;
+		c->h->n_rows++;
+	}
 }
 
 static void copy_rows(struct collect_heap *h, struct heap_program *p)
 {
+	struct row_copy c = { h, p };
+
 	p->rows = xcalloc(LIVE_ROWS, sizeof *p->rows);
 	p->n_rows = 0;
-	h->stats.wrong += live_rows(&p->live, take_row, p);
+	h->stats.wrong += live_rows(&p->live, take_row, &c);
 	p->rows = xrealloc(p->rows, (p->n_rows + 1) * sizeof *p->rows);
+	resolve_heap_read(h->resolver, p->owner.pid);
 }
 
 static void add_rows(struct collect_heap *h, struct heap_program *p, bool has_ended)
@@ -259,6 +278,7 @@ static void ended(struct collect_heap *h, struct heap_program *p)
 		copy_rows(h, p);
 	}
 	add_rows(h, p, true);
+	resolve_heap_read(h->resolver, p->owner.pid);
 	drop(h, p);
 }
 
@@ -271,6 +291,7 @@ static void replaced(struct collect_heap *h, struct heap_program *p, uint64_t ti
 	if (time_ns < p->mapped_ns)
 		return;
 	drop(h, p);
+	resolve_heap_read(h->resolver, pid);
 	if (again_ns > time_ns)
 		mapped(h, pid, again_ns);
 }
@@ -295,6 +316,20 @@ void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
+
+/* Any program may send samples as the library does. */
+static bool wants(void *ctx, uint32_t pid)
+{
+	return program_of(ctx, pid) != NULL;
+}
+
+void collect_heap_hooks(struct collect_heap *h, struct resolve_links *links,
+			const struct sampler_opts *asked)
+{
+	links->heap_renamed = go_programs_renamed;
+	links->heap_wants = asked->is_always ? wants : NULL;
+	links->heap_ctx = h;
+}
 
 void collect_heap_open(struct collect_heap *h)
 {
@@ -374,21 +409,25 @@ uint64_t collect_heap_due_ns(const struct collect_heap *h)
 }
 
 /* A library has parked because this process did not get to run for so long. */
-static void wake_parked(struct collect_heap *h, struct heap_program *p)
+static void wake_parked(struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
 {
 	struct live_now now = live_look(&p->live);
 
 	if (now.state == LIVE_RUNNING) {
 		p->has_run = true;
-	} else if (!now.refused) {
+	} else if (!now.refused && now_ns >= p->rung_ns + RING_EACH_NS) {
+		p->rung_ns = now_ns;
 		live_ring(&p->live);
 		if (p->has_run)
 			note_problem(h, p->owner.pid, "its samples stopped for a time: too busy");
 	}
 }
 
+/* The stacks of blocks that are allocated from here on are retained. */
 static void copy_all_rows(struct collect_heap *h)
 {
+	resolve_heap_begin(h->resolver);
+	h->n_rows = 0;
 	for (size_t i = 0; i < h->programs.n; i++) {
 		struct heap_program *p = &h->programs.v[i];
 
@@ -408,11 +447,10 @@ void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
 	go_programs_run(h, now_ns, false);
 	for (size_t i = 0; i < h->programs.n; i++)
 		if (h->programs.v[i].live.memory)
-			wake_parked(h, &h->programs.v[i]);
+			wake_parked(h, &h->programs.v[i], now_ns);
 	if (!resolve_heap_is_full(h->resolver))
 		return;
 	copy_all_rows(h);
-	resolve_heap_begin(h->resolver);
 	for (size_t i = 0; i < h->programs.n; i++)
 		add_rows(h, &h->programs.v[i], false);
 	resolve_heap_end(h->resolver, now_ns, HEAP_RELIEF);
@@ -441,15 +479,18 @@ void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 		go_programs_search(h, now_ns);
 	else
 		go_programs_run(h, now_ns, true);
-	if (h->is_snapshot)
-		copy_all_rows(h);
+	if (!h->is_snapshot)
+		return;
+	/* Programs that were missed, or read by another recording. */
+	if (is_always(h))
+		collect_heap_scanned(h);
+	copy_all_rows(h);
 }
 
 void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)
 {
 	if (!h->is_on)
 		return;
-	resolve_heap_begin(h->resolver);
 	for (size_t i = 0; i < h->programs.n && h->asked->events & COLLECT_INUSE; i++)
 		add_rows(h, &h->programs.v[i], false);
 	go_programs_cut(h);

@@ -37,6 +37,7 @@ struct heap_program {
 	uint64_t next_ns, pause_ns, until_ns;
 	struct live_block *rows; /* copied by begin_cut; n_rows */
 	size_t n_rows;
+	uint64_t rung_ns; /* last request to run again */
 	/* When it was seen to map the library; again: last, maybe after an exec that is handled
 	 * later. */
 	uint64_t mapped_ns, again_ns;
@@ -57,11 +58,16 @@ struct collect_heap { /* zeroed = not recorded */
 	struct map go_seen;        /* processes at the last search, by pid and start */
 	uint64_t next_snapshot_ns; /* always on */
 	uint32_t n_cuts;
+	size_t n_rows;    /* copied ones, of all programs */
 	bool is_snapshot; /* the current cut */
 	struct heap_stats stats;
 	bool is_on;
 };
 
+/* What the resolver calls. */
+struct resolve_links;
+void collect_heap_hooks(struct collect_heap *h, struct resolve_links *links,
+			const struct sampler_opts *asked);
 /* Everything that h points to is set, and stays the caller's. Probes the library that a command
  * will load. */
 void collect_heap_open(struct collect_heap *h);

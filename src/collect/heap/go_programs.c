@@ -22,14 +22,17 @@
 #include <unistd.h>
 
 enum {
-	GO_PROGRAMS_MAX = 64,     /* limit: Go programs with a heap that is read */
-	GO_ENDED_MAX = 1 << 10,   /* limit: ended Go programs in a recording */
-	GO_ALWAYS_ROWS = 1 << 15, /* limit: stacks of all Go heaps, always on, some 6 MiB */
+	GO_PROGRAMS_MAX = 64,   /* limit: Go programs with a heap that is read */
+	GO_ENDED_MAX = 1 << 10, /* limit: ended Go programs in a recording */
+	/* limit: stacks of all Go heaps, always on, some 6 MiB; beyond it each has its share */
+	GO_ALWAYS_ROWS = 1 << 15,
 	GO_WAITING_MAX = 1 << 12, /* limit: processes not examined yet, always on */
 	COST_SHARE = 50,          /* reading takes at most this part of the time */
 	ALWAYS_COST_SHARE = 500,  /* of all programs */
 };
-#define READ_WITHIN_NS 20000000ull /* the rest of a profile is read later */
+#define READ_WITHIN_NS 20000000ull  /* the rest of a profile is read later */
+#define READ_MORE_NS   480000000ull /* always on: the longest time that others wait */
+#define RUN_WITHIN_NS  30000000ull  /* other programs are read later */
 #define PAUSE_NS       1000000000ull
 #define OPEN_EACH_NS   5000000ull /* between two processes */
 #define OPEN_WITHIN_NS 10000000000ull
@@ -44,7 +47,9 @@ struct go_program {
 	struct collect_heap *h;
 	uint32_t pid;
 	bool is_open, has_ended, is_read;
-	bool is_cut, is_done; /* the last reading: by time or space; to its end */
+	bool is_cut, is_done; /* the last reading: by time; to its end */
+	bool is_full;         /* there were more stacks than rows */
+	bool is_other;        /* the process runs another program */
 	bool skips;           /* earlier allocations than the first reading do not count */
 	uint64_t seen_key;    /* always on: in go_seen */
 	bool is_asked;        /* to be switched on */
@@ -217,6 +222,10 @@ static void try_open(struct collect_heap *h, struct go_program *p)
 	bool is_late = rc == -EAGAIN || rc == -EBUSY;
 
 	p->next_ns = now_ns;
+	if (rc == 0 && is_always(h) && proc_reader_agent_fits(h->reader, p->pid) == 0) {
+		drop(h, p); /* it is another agent's */
+		return;
+	}
 	if (rc == 0 && n_open(h) > GO_PROGRAMS_MAX) {
 		note(h, p->pid, "its Go heap is not read: too many programs");
 		drop(h, p);
@@ -292,18 +301,33 @@ struct go_search {
 	uint64_t next_ns;
 };
 
+/* In go_seen: how often it was seen, and whether it is, or was, one of the programs. */
+enum { SEEN_ADDED = 1u << 31 };
+
+/* Its name or container may be known later: checks at the first, second, fourth … search. */
+static void tell_if_taken(struct collect_heap *h, uint32_t pid, uint32_t searches)
+{
+	if (!h->opts->program || (searches & (searches - 1)) ||
+	    !resolve_ask_labels(h->resolver, pid, COLLECT_HEAP, &h->opts->takes))
+		return;
+	if (searches == 1)
+		tell(h, GPU_PROGRAM_EXEC, pid);
+	tell(h, GPU_PROGRAM_MAPPED, pid);
+}
+
 static void on_process(void *ctx, uint32_t pid, uint64_t begun_ns)
 {
 	struct go_search *s = ctx;
 	uint64_t key = hash_mix(pid, begun_ns);
-	struct go_program *p;
+	const uint32_t *before = map_get(&s->before, key);
+	uint32_t searches = (before ? *before & ~SEEN_ADDED : 0) + 1;
+	struct go_program *p = NULL;
 
-	map_put(&s->h->go_seen, key, 1);
-	if (map_get(&s->before, key))
-		return;
-	tell(s->h, GPU_PROGRAM_EXEC, pid);
-	tell(s->h, GPU_PROGRAM_MAPPED, pid);
-	p = add(s->h, pid, !begun_ns);
+	tell_if_taken(s->h, pid, searches);
+	if (!before || !(*before & SEEN_ADDED))
+		p = add(s->h, pid, !begun_ns);
+	bool is_added = p || (before && *before & SEEN_ADDED);
+	map_put(&s->h->go_seen, key, searches | (is_added ? SEEN_ADDED : 0));
 	if (!p)
 		return;
 	p->seen_key = key;
@@ -328,10 +352,13 @@ void go_programs_search(struct collect_heap *h, uint64_t now_ns)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+/* A process may have its list anywhere, so that reading takes long. */
 static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
 {
 	const struct go_program *p = ctx;
 
+	if (is_always(p->h) && clock_mono_ns() > p->until_ns + READ_MORE_NS)
+		return -ETIME;
 	return proc_reader_memory(p->h->reader, p->pid, addr, out, len);
 }
 
@@ -348,19 +375,22 @@ static uint32_t origin_of(struct go_program *p, const struct go_bucket *b)
 	return resolve_go_origin(p->h->resolver, p->pid, p->since_s, stack, n);
 }
 
-/* A row for each bucket. Those before the first whole reading have nothing that counts yet. */
+/* A row for each bucket. Those before the first whole reading, or without space then, have nothing
+ * that counts yet. NULL: no space. */
 static struct go_row *row_of(struct go_program *p, const struct go_bucket *b)
 {
 	const uint32_t *known = map_get(&p->index, b->addr);
 
 	if (known)
 		return &p->rows.v[*known];
-	if (p->rows.n >= p->max_rows || clock_mono_ns() > p->until_ns)
+	if (p->rows.n >= p->max_rows) {
+		p->is_full = true;
 		return NULL;
+	}
 	map_put(&p->index, b->addr, p->rows.n);
 	vec_push(&p->rows, ((struct go_row){ .size = b->size }));
 	struct go_row *row = &p->rows.v[p->rows.n - 1];
-	if (p->skips && !p->is_read)
+	if ((p->skips && !p->is_read) || p->is_full)
 		row->given = b->allocs + b->recent_allocs;
 	return row;
 }
@@ -368,17 +398,17 @@ static struct go_row *row_of(struct go_program *p, const struct go_bucket *b)
 static bool on_bucket(void *ctx, const struct go_bucket *b)
 {
 	struct go_program *p = ctx;
-	struct go_row *row = row_of(p, b);
 	uint64_t allocs = b->allocs + b->recent_allocs;
+	bool is_known = map_get(&p->index, b->addr);
+	struct go_row *row = is_known ? row_of(p, b) : NULL;
 
-	if (!row) {
+	if ((!row || !row->origin) && clock_mono_ns() > p->until_ns) {
 		p->is_cut = true;
 		return false;
 	}
-	if (!row->origin && clock_mono_ns() > p->until_ns) {
-		p->is_cut = true;
-		return false;
-	}
+	row = row ? row : row_of(p, b);
+	if (!row)
+		return true;
 	if (!row->origin)
 		row->origin = origin_of(p, b);
 	/* Counters that are published just now may count twice, or not at all. */
@@ -389,7 +419,7 @@ static bool on_bucket(void *ctx, const struct go_bucket *b)
 }
 
 /* Whether it still is the program that was opened. */
-static bool is_same_program(const struct go_program *p)
+static bool is_same_program(struct go_program *p)
 {
 	struct stat st, own;
 	int fd = proc_reader_open_program(p->h->reader, p->pid, &st);
@@ -397,7 +427,8 @@ static bool is_same_program(const struct go_program *p)
 	if (fd < 0)
 		return false;
 	close(fd);
-	return fstat(p->fd, &own) == 0 && st.st_ino == own.st_ino && st.st_dev == own.st_dev;
+	p->is_other = fstat(p->fd, &own) || st.st_ino != own.st_ino || st.st_dev != own.st_dev;
+	return !p->is_other;
 }
 
 static size_t max_rows(const struct go_program *p)
@@ -409,7 +440,9 @@ static size_t max_rows(const struct go_program *p)
 		return GO_HEAP_BUCKETS;
 	for (size_t i = 0; i < h->go.n; i++)
 		others += h->go.v[i] == p ? 0 : h->go.v[i]->rows.n;
-	return others < GO_ALWAYS_ROWS ? GO_ALWAYS_ROWS - others : 0;
+	size_t share = GO_ALWAYS_ROWS / (n_open(h) + 1);
+	size_t left = others < GO_ALWAYS_ROWS ? GO_ALWAYS_ROWS - others : 0;
+	return left > share ? left : share;
 }
 
 static void read_program(struct go_program *p)
@@ -425,10 +458,8 @@ static void read_program(struct go_program *p)
 	rc = rc ? rc : go_heap_read(&p->heap, &m, on_bucket, p);
 	if (rc == -EBADMSG)
 		note(p->h, p->pid, "Go's heap profile is not of a known layout");
-	if (rc == -E2BIG || (p->is_cut && p->rows.n >= p->max_rows)) {
+	if (rc == -E2BIG || p->is_full)
 		note(p->h, p->pid, "more stacks in Go's heap profile than are read");
-		p->is_cut = false;
-	}
 	p->is_done = !p->is_cut && (rc == 0 || rc == -EAGAIN || rc == -E2BIG || rc == -EBADMSG);
 	p->is_read |= p->is_done && rc != -EBADMSG;
 }
@@ -483,6 +514,11 @@ static void run(struct collect_heap *h, struct go_program *p)
 	}
 	bool is_first = !p->is_read;
 	read_program(p);
+	if (p->is_other && is_always(h)) { /* its exec was not seen */
+		map_del(&h->go_seen, p->seen_key);
+		replaced(h, p);
+		return;
+	}
 	if (may_switch(p))
 		switch_on(p);
 	uint64_t end_ns = clock_mono_ns();
@@ -529,9 +565,13 @@ void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all)
 
 	if (all)
 		run_whole(h, now_ns + last_ns);
-	for (size_t i = h->go.n; !all && i-- > 0;)
-		if (!h->go.v[i]->has_ended && now_ns >= h->go.v[i]->next_ns)
-			run_both(h, i);
+	for (size_t i = h->go.n; !all && i-- > 0;) {
+		if (i >= h->go.n || h->go.v[i]->has_ended || now_ns < h->go.v[i]->next_ns)
+			continue;
+		run_both(h, i);
+		if (is_always(h) && clock_mono_ns() > now_ns + RUN_WITHIN_NS)
+			break;
+	}
 }
 
 /* --- cuts ------------------------------------------------------------------------------------- */

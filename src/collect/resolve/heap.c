@@ -19,7 +19,7 @@ void heap_put(struct heap *h, uint32_t pid, uint64_t number, uint32_t origin)
 		h->all.v[*old] = sample;
 		return;
 	}
-	if (h->all.n >= HEAP_SAMPLES_MAX) {
+	if (h->all.n >= (h->max ? h->max : HEAP_SAMPLES_MAX)) {
 		h->refused++;
 		return;
 	}
@@ -38,7 +38,15 @@ uint32_t heap_find(struct heap *h, uint32_t pid, uint64_t number)
 	return s->origin;
 }
 
-void heap_forget(struct heap *h)
+static bool is_over(const struct heap *h, const struct heap_sample *s,
+		    bool (*is_there)(void *ctx, uint32_t pid), void *ctx)
+{
+	if (s->round == h->round)
+		return false;
+	return map_get(&h->read, s->pid) || (is_there && !is_there(ctx, s->pid));
+}
+
+void heap_forget(struct heap *h, bool (*is_there)(void *ctx, uint32_t pid), void *ctx)
 {
 	size_t kept = 0;
 
@@ -46,12 +54,13 @@ void heap_forget(struct heap *h)
 	for (size_t i = 0; i < h->all.n; i++) {
 		struct heap_sample s = h->all.v[i];
 
-		if (s.round != h->round && map_get(&h->read, s.pid))
+		if (is_over(h, &s, is_there, ctx))
 			continue;
 		map_put(&h->by_number, key_of(s.pid, s.number), kept);
 		h->all.v[kept++] = s;
 	}
 	h->all.n = kept;
+	h->many = 2 * kept > HEAP_SAMPLES_MANY ? 2 * kept : HEAP_SAMPLES_MANY;
 	map_clear(&h->read);
 }
 

@@ -20,8 +20,12 @@
 enum {
 	/* limit: sampled allocations with a known stack, 24 bytes each */
 	HEAP_SAMPLES_MAX = 1 << 22,
-	/* Then freed ones are looked for, before a cut. */
+	/* limit: the same, always on */
+	HEAP_SAMPLES_ALWAYS = 1 << 19,
+	/* Then freed ones are dropped before a cut, and again at twice the rest. */
 	HEAP_SAMPLES_MANY = 1 << 18,
+	/* limit: stacks and threads of sampled allocations, always on */
+	HEAP_ORIGINS_ALWAYS = 1 << 17,
 };
 
 struct heap_sample {
@@ -47,6 +51,7 @@ struct heap { /* zeroed = empty */
 	struct heap_sums now, ended;
 	struct heap_sums allocated; /* by Go's own profile, since the last cut */
 	uint32_t round;
+	size_t max, many; /* samples; 0: HEAP_SAMPLES_MAX, HEAP_SAMPLES_MANY */
 	uint64_t refused; /* samples without space, or that cannot be */
 };
 
@@ -56,8 +61,9 @@ uint32_t heap_find(struct heap *h, uint32_t pid, uint64_t number);
 /* n: blocks that were sampled; each stands for weight of them. */
 void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight, uint64_t n);
 void heap_clear(struct heap_sums *s);
-/* Drops the samples of the processes read that were not found in this round. None is read then. */
-void heap_forget(struct heap *h);
+/* Drops samples that were not found in this round, if their process was read, or is_there (may be
+ * NULL) denies it. Then no process is read. */
+void heap_forget(struct heap *h, bool (*is_there)(void *ctx, uint32_t pid), void *ctx);
 void heap_done(struct heap *h);
 
 /* Returns the period of a series. beyond: (w - 1)·s, or w - 1. */

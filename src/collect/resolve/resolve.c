@@ -105,6 +105,7 @@ struct resolver *resolver_new(const struct resolve_opts *opts, const struct samp
 					    .max_block_ns = wait_max_told_ns(&asked->waits),
 				    });
 	resolver_resident_init(r);
+	resolver_heap_init(r);
 	r->gpu_live.max = links->gpu_max_live;
 	r->gpu_origins.max = links->gpu_max_origins;
 	r->gpu_live.gone = links->gpu_gone;
@@ -590,7 +591,7 @@ void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolv
 	r->unknown_frame = FRAME_NONE;
 	label_table_renew(&r->labels, &r->processes);
 	resolver_gpu_renumber(r, true, copy);
-	resolver_heap_renumber(r, copy);
+	resolver_heap_renumber(r, true, copy);
 	resolver_resident_renumber(r, true, copy);
 	forget_frames(&r->objects, copy);
 	kernel_space_set_sink(&r->kernel, sink);

@@ -186,6 +186,8 @@ struct heap_owner {
 };
 struct live_block;
 void resolve_heap_begin(struct resolver *r);
+/* All rows of a process are passed on from here on, or none is left. */
+void resolve_heap_read(struct resolver *r, uint32_t pid);
 void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 		      const struct live_block *block, bool has_ended);
 /* Go's own profile of its heap (mem/go/go_heap.h). The origin is of a stack of return addresses of

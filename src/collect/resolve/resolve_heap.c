@@ -36,7 +36,7 @@ static enum walk_end keep(struct resolver *r, struct process *p, const struct ev
 		.key = resolver_series_key(r, p, &ev->sample, 0, 0),
 		.stack = resolver_stack_now(r, p, ref, &end),
 		.pid = ev->sample.tgid,
-		.tid = ev->sample.tid,
+		.tid = r->asked.is_always ? ev->sample.tgid : ev->sample.tid,
 	};
 	uint32_t id = gpu_origins_put(&r->heap.origins, &origin);
 
@@ -58,6 +58,8 @@ enum walk_end resolver_heap(struct resolver *r, struct process *p, const struct 
 				       .called = live_function_text(told >> LIVE_BY_SHIFT) };
 	enum walk_end end = WALK_COMPLETE;
 
+	if (r->links.heap_wants && !r->links.heap_wants(r->links.heap_ctx, ev->sample.tgid))
+		return end;
 	if (!live_is_possible(ev->gpu.correlation, ev->gpu.value, weight)) {
 		r->heap.refused++;
 		return end;
@@ -79,7 +81,12 @@ void resolve_heap_begin(struct resolver *r)
 
 bool resolve_heap_is_full(const struct resolver *r)
 {
-	return r->heap.all.n > HEAP_SAMPLES_MANY;
+	return r->heap.all.n > (r->heap.many ? r->heap.many : HEAP_SAMPLES_MANY);
+}
+
+void resolve_heap_read(struct resolver *r, uint32_t pid)
+{
+	map_put(&r->heap.read, pid, 1);
 }
 
 /* A child of fork has blocks that its parent allocated. */
@@ -113,7 +120,6 @@ void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 	}
 	if (!origin)
 		origin = origin_without_stack(r, owner->pid);
-	map_put(&r->heap.read, owner->pid, 1);
 	if (origin)
 		heap_add(has_ended ? &r->heap.ended : &r->heap.now, origin, block->size,
 			 block->weight, 1);
@@ -262,13 +268,16 @@ void resolve_heap_end(struct resolver *r, uint64_t now_ns, enum heap_cut cut)
 		heap_clear(&r->heap.allocated);
 	}
 	if (cut != HEAP_ALLOCATED)
-		heap_forget(&r->heap);
+		heap_forget(&r->heap, r->links.heap_wants, r->links.heap_ctx);
+	if (cut != HEAP_RELIEF && r->heap.origins.max &&
+	    r->heap.origins.all.n > r->heap.origins.max / 2)
+		resolver_heap_renumber(r, false, NULL);
 }
 
-/* --- another sink ----------------------------------------------------------------------------- */
+/* --- origins ---------------------------------------------------------------------------------- */
 
 /* Sums are empty between cuts, or their stacks are unknown from here on. */
-void resolver_heap_renumber(struct resolver *r, struct profile_copy *copy)
+void resolver_heap_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy)
 {
 	struct heap *h = &r->heap;
 	struct origin_moves m;
@@ -278,7 +287,7 @@ void resolver_heap_renumber(struct resolver *r, struct profile_copy *copy)
 	heap_clear(&h->allocated);
 	if (!h->origins.all.n)
 		return;
-	origin_moves_begin(&m, r, &h->origins, true, copy);
+	origin_moves_begin(&m, r, &h->origins, is_new_sink, copy);
 	for (size_t i = 0; i < h->all.n; i++)
 		h->all.v[i].origin = origin_moved(&m, h->all.v[i].origin);
 	for (size_t i = 0; i < r->heap_owners.n; i++)
@@ -286,6 +295,14 @@ void resolver_heap_renumber(struct resolver *r, struct profile_copy *copy)
 	if (r->links.heap_renamed)
 		r->links.heap_renamed(r->links.heap_ctx, origin_moved, &m);
 	origin_moves_end(&m);
+}
+
+void resolver_heap_init(struct resolver *r)
+{
+	if (!r->asked.is_always)
+		return;
+	r->heap.max = HEAP_SAMPLES_ALWAYS;
+	r->heap.origins.max = HEAP_ORIGINS_ALWAYS;
 }
 
 void resolver_heap_done(struct resolver *r)

@@ -73,6 +73,8 @@ struct resolve_links {
 	void *gpu_ctx;
 	/* The same for origins of programs' heaps. */
 	void (*heap_renamed)(void *ctx, gpu_origin_move *to, void *to_ctx);
+	/* Whether samples of a process count, and may still be in use; NULL: they do. */
+	bool (*heap_wants)(void *ctx, uint32_t pid);
 	void *heap_ctx;
 };
 

@@ -163,9 +163,10 @@ enum walk_end resolver_gpu(struct resolver *r, struct process *p, const struct e
 /* resolve_heap.c: an allocation that a library in the program reports. */
 enum walk_end resolver_heap(struct resolver *r, struct process *p, const struct event_gpu *ev,
 			    const struct event_raw *raw);
+void resolver_heap_init(struct resolver *r);
 void resolver_heap_done(struct resolver *r);
-/* As resolver_gpu_renumber, for another sink. */
-void resolver_heap_renumber(struct resolver *r, struct profile_copy *copy);
+/* As resolver_gpu_renumber. */
+void resolver_heap_renumber(struct resolver *r, bool is_new_sink, struct profile_copy *copy);
 void resolver_gpu_done(struct resolver *r);
 /* Gives new numbers to origins in use. is_new_sink: labels have new numbers, and stacks are copied,
  * or (copy NULL) dropped. */

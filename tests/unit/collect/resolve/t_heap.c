@@ -24,12 +24,49 @@ START_TEST(samples)
 	h.round = 2;
 	ck_assert_uint_eq(heap_find(&h, 10, 2), 101);
 	map_put(&h.read, 10, 1);
-	heap_forget(&h);
+	heap_forget(&h, NULL, NULL);
 	ck_assert_uint_eq(heap_find(&h, 10, 1), 0);
 	ck_assert_uint_eq(heap_find(&h, 10, 2), 101);
 	ck_assert_uint_eq(heap_find(&h, 11, 1), 102);
 	heap_done(&h);
 	ck_assert_uint_eq(heap_find(&h, 11, 1), 0);
+}
+END_TEST
+
+static bool is_ten(void *ctx, uint32_t pid)
+{
+	(void)ctx;
+	return pid == 10;
+}
+
+/* A process that ended without a row leaves nothing. */
+START_TEST(samples_without_process)
+{
+	struct heap h = { .round = 1, .max = 3 };
+
+	heap_put(&h, 10, 1, 100);
+	heap_put(&h, 11, 1, 101);
+	heap_put(&h, 12, 1, 102);
+	heap_put(&h, 13, 1, 103); /* no space */
+	ck_assert_uint_eq(h.refused, 1);
+	ck_assert_uint_eq(heap_find(&h, 13, 1), 0);
+	h.round = 2;
+	ck_assert_uint_eq(heap_find(&h, 12, 1), 102); /* a child has it in use */
+	heap_forget(&h, is_ten, NULL);
+	ck_assert_uint_eq(h.all.n, 2);
+	ck_assert_uint_eq(heap_find(&h, 10, 1), 100);
+	ck_assert_uint_eq(heap_find(&h, 11, 1), 0);
+	ck_assert_uint_eq(heap_find(&h, 12, 1), 102);
+	h.round = 3;
+	heap_forget(&h, is_ten, NULL);
+	ck_assert_uint_eq(h.all.n, 1);
+	/* It was read. */
+	map_put(&h.read, 10, 1);
+	h.round = 4;
+	heap_forget(&h, is_ten, NULL);
+	ck_assert_uint_eq(h.all.n, 0);
+	ck_assert_uint_eq(h.read.n, 0);
+	heap_done(&h);
 }
 END_TEST
 
@@ -88,4 +125,4 @@ START_TEST(whole)
 }
 END_TEST
 
-UNIT_MAIN("heap", samples, sums, periods, whole)
+UNIT_MAIN("heap", samples, samples_without_process, sums, periods, whole)
