@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const age_words[] = { "1m", "10m", "1h", "older", NULL };
+
 /* Labels are hashed and compared as bytes. */
 _Static_assert(sizeof(struct label) == 24, "no padding");
 

@@ -16,6 +16,11 @@
  * recording they are readings (readings.h), which become such series for queries. */
 enum aggregation { AGG_SUM = 0, AGG_SNAPSHOT = 1, AGG_GAUGE = 2, AGG_COUNTER = 3 };
 
+/* Values of the label "age" of memory in use: younger than that; the last one: all other memory. */
+#define AGE_LABEL "age"
+enum age { AGE_1M, AGE_10M, AGE_1H, AGE_OLDER, AGES };
+extern const char *const age_words[AGES + 1]; /* NULL-terminated */
+
 /* All strings are ids of the profile's strtab. A CPU profile: {cpu, samples, count, cpu,
  * nanoseconds}. The sample types of one pprof file are types that share a name. */
 struct type {

@@ -15,8 +15,10 @@
 #define CRESSET_QUERY_PLAN_H
 
 #include "base/arena.h"
+#include "profile/series.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct diff_opts;
@@ -76,6 +78,32 @@ void query_sides_done(struct query_sides *s);
 
 /* Returns how much of the range the source covers, in seconds. */
 double query_seconds(const struct query *q);
+
+/* --- leaks.c: stacks with memory in use that grows. */
+
+enum { QUERY_LEAK_SNAPSHOTS = 5 }; /* the least of a process */
+
+/* Bytes, and ns as the source has them. Texts are of query_leaks.arena. */
+struct query_leak {
+	const char *process, *stack; /* root first, with ';' between functions */
+	int64_t from_ns, to_ns;
+	double first, last; /* in use at these times */
+	/* The line through all snapshots, with its 95 % interval. */
+	double per_hour, per_hour_low, per_hour_high;
+	double survives; /* part of the bytes allocated in the range; NAN: unknown */
+};
+struct query_leaks {
+	struct query_leak *v; /* the fastest first */
+	size_t n;
+	struct arena arena;
+};
+/* least: only memory of this age, or older; memory without a known age counts. Errors: -EINVAL: not
+ * a type of snapshots; -ENODATA: too few of them; others as query_tree. */
+int query_leaks(const struct query *q, enum age least, struct query_leaks *out, struct err *err);
+void query_leaks_done(struct query_leaks *l);
+/* {"leaks": [{"process", "per_hour", …, "stack": [root, …]}, …]}, top_n at most (0: all). */
+struct buf;
+void query_leaks_json(const struct query_leaks *l, size_t top_n, struct buf *out);
 
 /* Returns the samples as a profile (profile_free), unfiltered: with times and ids as the source has
  * them, or summed by series and stack. q->by is ignored. ids_missing: as in query_tree; may be

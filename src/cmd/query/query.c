@@ -73,6 +73,10 @@ static const struct cmd_opt query_options[] = {
 	{ NULL, "gpu-idle-threshold", "PERCENT",
 	  "for driver readings: a GPU below this utilization is idle (default 5)", OPT_PERCENT,
 	  SHOW(gpu_idle_threshold) },
+	{ NULL, "leaks", NULL, "stacks with memory in use that grows: 'inuse{}'", OPT_FLAG,
+	  SHOW(leaks) },
+	{ NULL, "older", "AGE", "for --leaks: only memory older than 0, 1m, 10m or 1h", OPT_ENUM,
+	  SHOW(older), .words = query_older_words, .def = "10m" },
 	{ NULL, "top", "N", "rows of the table; 0 = all", OPT_U64, SHOW(top_n), .def = "30",
 	  .max = UINT32_MAX },
 	{ NULL, "csv", NULL, "CSV", OPT_FLAG, SHOW(csv) },
@@ -280,6 +284,8 @@ static int show(const struct query_cmd *c)
 		return query_show_metric(c);
 	if (o->reduce)
 		return cmd_usage(c->line, "option --reduce: this is not a metric");
+	if (o->leaks)
+		return query_show_leaks(c);
 	if (o->range_ns)
 		return query_show_range(c);
 	if (query_asks_diff(o))
@@ -301,6 +307,7 @@ static int check_views(const struct cmd_line *line, const struct query_opts *o)
 		{ "range", o->range_ns, false },       { "tree", o->tree, false },
 		{ "callers", o->callers, false },      { "heatmap", o->heatmap, true },
 		{ "diff", query_asks_diff(o), false }, { "gpu-idle", o->gpu_idle, false },
+		{ "leaks", o->leaks, false },
 	};
 	const char *first = NULL;
 	if (line->globals.json && o->csv)

@@ -20,8 +20,8 @@ struct query_opts {
 	struct remote_opts remote;
 	struct opt_number gpu_idle_threshold; /* in percent */
 	uint64_t range_ns, top_n, timeout_ns, memory_bytes;
-	bool tree, csv, heatmap, gpu_idle, types, labels, series;
-	int norm, reduce;
+	bool tree, csv, heatmap, gpu_idle, leaks, types, labels, series;
+	int norm, reduce, older;
 };
 
 struct query_cmd {
@@ -41,6 +41,10 @@ int query_list(const struct query_cmd *c);
 
 /* --server: the whole command. */
 int query_remote(const struct query_cmd *c);
+
+/* --leaks, --older */
+extern const char *const query_older_words[];
+int query_show_leaks(const struct query_cmd *c);
 
 /* --range */
 int query_show_range(const struct query_cmd *c);

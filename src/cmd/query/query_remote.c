@@ -120,6 +120,8 @@ static int ask_view(const struct query_cmd *c, struct question *q)
 	const struct query_opts *o = c->opts;
 	if (query_asks_list(o))
 		return ask_list(c, q);
+	if (o->leaks)
+		return cmd_usage(c->line, "--leaks reads a store or a file: --data");
 	if (o->range_ns)
 		return ask_range(c, q);
 	if (o->gpu_idle) {

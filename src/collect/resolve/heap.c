@@ -1,6 +1,8 @@
 /* Sampled allocations by process and number, and sums by origin. */
 #include "collect/resolve/heap.h"
 
+#include "profile/series.h"
+
 #include <math.h>
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -90,24 +92,37 @@ static bool same_sum(const void *ctx, uint32_t i)
 	const struct sum_search *s = ctx;
 	const struct heap_sum *a = &s->sums->all.v[i], *b = &s->sum;
 
-	return a->origin == b->origin && a->bytes_period == b->bytes_period &&
+	return a->origin == b->origin && a->age == b->age && a->bytes_period == b->bytes_period &&
 	       a->objects_period == b->objects_period;
 }
 
-void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight, uint64_t n)
+void heap_add(struct heap_sums *s, const struct heap_blocks *b)
 {
+	double beyond = b->weight - 1, size = (double)b->size;
 	struct sum_search search = { s,
-				     { .origin = origin,
-				       .bytes_period = heap_period((weight - 1) * (double)size),
-				       .objects_period = heap_period(weight - 1) } };
-	uint64_t hash =
-		hash_mix(origin, hash_mix(search.sum.bytes_period, search.sum.objects_period));
+				     { .origin = b->origin,
+				       .age = b->age,
+				       .bytes_period = heap_period(beyond * size),
+				       .objects_period = heap_period(beyond) } };
+	uint64_t hash = hash_mix((uint64_t)b->age << 32 | b->origin,
+				 hash_mix(search.sum.bytes_period, search.sum.objects_period));
 	uint32_t i = map_intern(&s->index, hash, s->all.n, same_sum, &search);
 
 	if (i == s->all.n)
 		vec_push(&s->all, search.sum);
-	s->all.v[i].bytes += (double)n * weight * (double)size;
-	s->all.v[i].objects += (double)n * weight;
+	s->all.v[i].bytes += (double)b->n * b->weight * size;
+	s->all.v[i].objects += (double)b->n * b->weight;
+}
+
+uint32_t heap_age(uint64_t now_s, uint64_t born_s)
+{
+	static const uint32_t below_s[AGES - 1] = { 60, 600, 3600 };
+	uint64_t age_s = now_s > born_s ? now_s - born_s : 0;
+	uint32_t age = 0;
+
+	while (age < AGE_OLDER && age_s >= below_s[age])
+		age++;
+	return age + 1;
 }
 
 void heap_clear(struct heap_sums *s)

@@ -35,7 +35,7 @@ struct heap_sample {
 	uint32_t reserved;
 };
 struct heap_sum {
-	uint32_t origin, reserved;
+	uint32_t origin, age; /* age: enum age, plus 1; 0: unknown */
 	int64_t bytes_period, objects_period;
 	double bytes, objects;
 };
@@ -58,8 +58,14 @@ struct heap { /* zeroed = empty */
 void heap_put(struct heap *h, uint32_t pid, uint64_t number, uint32_t origin);
 /* Returns the number of the origin; 0: unknown. The sample is in use in this round. */
 uint32_t heap_find(struct heap *h, uint32_t pid, uint64_t number);
-/* n: blocks that were sampled; each stands for weight of them. */
-void heap_add(struct heap_sums *s, uint32_t origin, uint64_t size, double weight, uint64_t n);
+struct heap_blocks {
+	uint32_t origin, age; /* as in heap_sum */
+	uint64_t size, n;     /* of each; that were sampled */
+	double weight;        /* that each stands for */
+};
+void heap_add(struct heap_sums *s, const struct heap_blocks *b);
+/* Returns the age of a block, plus 1; times are of CLOCK_MONOTONIC. */
+uint32_t heap_age(uint64_t now_s, uint64_t born_s);
 void heap_clear(struct heap_sums *s);
 /* Drops samples that were not found in this round, if their process was read, or is_there (may be
  * NULL) denies it. Then no process is read. */

@@ -120,9 +120,11 @@ void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 	}
 	if (!origin)
 		origin = origin_without_stack(r, owner->pid);
+	const struct heap_blocks blocks = { origin,
+					    heap_age(clock_mono_ns() / 1000000000, block->born_s),
+					    block->size, 1, block->weight };
 	if (origin)
-		heap_add(has_ended ? &r->heap.ended : &r->heap.now, origin, block->size,
-			 block->weight, 1);
+		heap_add(has_ended ? &r->heap.ended : &r->heap.now, &blocks);
 }
 
 uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, const uint64_t *addr,
@@ -145,10 +147,13 @@ uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, c
 
 void resolve_go_add(struct resolver *r, const struct go_blocks *b)
 {
+	struct heap_blocks blocks = { b->origin, 0, b->size, b->allocated, b->weight };
+
 	if (b->allocated)
-		heap_add(&r->heap.allocated, b->origin, b->size, b->weight, b->allocated);
+		heap_add(&r->heap.allocated, &blocks);
+	blocks.n = b->in_use;
 	if (b->in_use)
-		heap_add(&r->heap.now, b->origin, b->size, b->weight, b->in_use);
+		heap_add(&r->heap.now, &blocks);
 }
 
 static void put_value(struct resolver *r, uint64_t now_ns, struct gpu_origin origin, uint32_t type,
@@ -178,8 +183,9 @@ static void put_sums(struct resolver *r, uint64_t now_ns, const struct heap_sums
 		return;
 	for (size_t i = 0; i < sums->all.n; i++) {
 		const struct heap_sum *s = &sums->all.v[i];
-		const struct gpu_origin origin = *gpu_origins_get(&r->heap.origins, s->origin);
+		struct gpu_origin origin = *gpu_origins_get(&r->heap.origins, s->origin);
 
+		origin.key.age = s->age;
 		put_value(r, now_ns, origin, bytes_type, s->bytes, s->bytes_period);
 		put_value(r, now_ns, origin, objects_type, s->objects, s->objects_period);
 	}

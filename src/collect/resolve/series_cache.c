@@ -93,6 +93,8 @@ static void put_together(const struct series_cache *c, const struct series_key *
 	}
 	add_number(out, "stream", key->stream, texts->stream);
 	add_number(out, ESTIMATE_LABEL, key->samples ? key->samples + 1 : 0, texts->samples);
+	if (key->age)
+		add_label(out, AGE_LABEL, age_words[key->age - 1]);
 	add_since(out, key->since_s, texts->since, sizeof texts->since);
 	add_label(out, "how", how_names[key->how]);
 	if (key->how == HOW_WINDOWS)

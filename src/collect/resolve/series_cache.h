@@ -33,8 +33,8 @@ struct series_key {
 	uint32_t samples;
 	/* enum gpu_how: waiting for a GPU, or estimated memory; or HOW_WINDOWS */
 	uint32_t how;
-	uint32_t since_s,
-		reserved; /* since when its heap is profiled, Unix time; 0: no such label */
+	uint32_t since_s; /* since when its heap is profiled, Unix time; 0: no such label */
+	uint32_t age;     /* enum age, plus 1; 0: no such label */
 };
 /* Waits with a higher weight, because switches were recorded in windows
  * (collect/kernel/switch_windows.h). */

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "collect/resolve/heap.h"
+#include "profile/series.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -75,11 +76,13 @@ START_TEST(sums)
 {
 	struct heap_sums s = { 0 };
 
-	heap_add(&s, 1, 100, 5243, 1);
-	heap_add(&s, 1, 100, 5243, 1);
-	heap_add(&s, 1, 1 << 20, 1, 1);
-	heap_add(&s, 2, 100, 5243, 1);
+	heap_add(&s, &(struct heap_blocks){ 1, 0, 100, 1, 5243 });
+	heap_add(&s, &(struct heap_blocks){ 1, 0, 100, 1, 5243 });
+	heap_add(&s, &(struct heap_blocks){ 1, 0, 1 << 20, 1, 1 });
+	heap_add(&s, &(struct heap_blocks){ 2, 0, 100, 1, 5243 });
 	ck_assert_uint_eq(s.all.n, 3);
+	heap_add(&s, &(struct heap_blocks){ 2, 1, 100, 1, 5243 });
+	ck_assert_uint_eq(s.all.n, 4);
 	ck_assert(s.all.v[0].bytes == 2 * 524300.0 && s.all.v[0].objects == 10486);
 	ck_assert_int_eq(s.all.v[0].bytes_period, 524288);
 	ck_assert_int_eq(s.all.v[1].bytes_period, 0);
@@ -88,6 +91,18 @@ START_TEST(sums)
 	ck_assert_uint_eq(s.all.n, 0);
 	vec_done(&s.all);
 	map_done(&s.index);
+}
+END_TEST
+
+START_TEST(ages)
+{
+	ck_assert_uint_eq(heap_age(1000, 1000), AGE_1M + 1);
+	ck_assert_uint_eq(heap_age(1000, 1001), AGE_1M + 1);
+	ck_assert_uint_eq(heap_age(1059, 1000), AGE_1M + 1);
+	ck_assert_uint_eq(heap_age(1060, 1000), AGE_10M + 1);
+	ck_assert_uint_eq(heap_age(1600, 1000), AGE_1H + 1);
+	ck_assert_uint_eq(heap_age(4600, 1000), AGE_OLDER + 1);
+	ck_assert_str_eq(age_words[AGE_OLDER], "older");
 }
 END_TEST
 
@@ -125,4 +140,4 @@ START_TEST(whole)
 }
 END_TEST
 
-UNIT_MAIN("heap", samples, samples_without_process, sums, periods, whole)
+UNIT_MAIN("heap", samples, samples_without_process, sums, ages, periods, whole)

@@ -1,5 +1,5 @@
 // tier: test
-/* Which functions of two builds are the same: one case per rule of docs/internals/differences.md, and what must stay apart. */
+/* Which functions of two builds are the same: one case per rule of docs/internals/differences.tsv, and what must stay apart. */
 #include "unit.h"
 
 #include "profile/frame.h"
