@@ -38,6 +38,8 @@ enum {
 #define HALF_GROWTH 3.5
 #define NORMAL      1.96
 
+const char *const query_older_words[] = { "0", "1m", "10m", "1h", NULL };
+
 struct leak_origin {
 	VEC(int64_t) times; /* of its snapshots; ascending from find_points on */
 	uint32_t n;         /* number of points; 0: too few snapshots */
@@ -448,6 +450,8 @@ void query_leaks_json(const struct query_leaks *l, size_t top_n, struct buf *out
 	struct buf function = { 0 };
 
 	json_obj(&j);
+	json_key_str(&j, "format", "cresset.leaks");
+	json_key_u64(&j, "version", 1);
 	json_key(&j, "leaks");
 	json_arr(&j);
 	for (size_t i = 0; i < l->n && (!top_n || i < top_n); i++) {

@@ -82,6 +82,8 @@ double query_seconds(const struct query *q);
 /* --- leaks.c: stacks with memory in use that grows. */
 
 enum { QUERY_LEAK_SNAPSHOTS = 5 }; /* the least of a process */
+/* "0", "1m", "10m", "1h": memory older than that, by the least enum age; NULL-terminated. */
+extern const char *const query_older_words[];
 
 /* Bytes, and ns as the source has them. Texts are of query_leaks.arena. */
 struct query_leak {
@@ -101,7 +103,7 @@ struct query_leaks {
  * a type of snapshots; -ENODATA: too few of them; others as query_tree. */
 int query_leaks(const struct query *q, enum age least, struct query_leaks *out, struct err *err);
 void query_leaks_done(struct query_leaks *l);
-/* {"leaks": [{"process", "per_hour", …, "stack": [root, …]}, …]}, top_n at most (0: all). */
+/* {…, "leaks": [{"process", "per_hour", …, "stack": [root, …]}, …]}, top_n at most (0: all). */
 struct buf;
 void query_leaks_json(const struct query_leaks *l, size_t top_n, struct buf *out);
 

@@ -63,6 +63,11 @@ report tests/golden/folded/simple.txt --diff tests/golden/folded/recursion.txt -
 report "$tmp/waits.cresset" --callers main
 report tests/golden/perf-data/dwarf.data.gz --by binary
 
+heap_profiles "$tmp/heaps"
+serve "$tmp/heaps"
+known /api/v1/leaks api/v1/leaks q=inuse_space from=2026-11-30T10:00:00Z to=2026-11-30T10:10:00Z
+stop
+
 "$BUILD/fixture/gpu" "$tmp/gpu.cresset"
 serve "$tmp/gpu.cresset"
 known /api/v1/gpu-idle api/v1/gpu-idle q={}

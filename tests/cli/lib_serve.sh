@@ -59,3 +59,23 @@ post() {
 	curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' "$@" "$url$path" >"$tmp/code"
 	cat "$tmp/body"
 }
+
+# A store with eight heap profiles, one a minute from 2026-11-30T10:00:00Z on. One stack has 200 sampled blocks more each minute; another one has 900 after
+# three minutes; the third one is the same in all: heap_profiles STORE
+heap_profiles() {
+	local minute grown filled all
+	for minute in 0 1 2 3 4 5 6 7; do
+		grown=$((100 + minute * 200)) filled=$((minute < 3 ? minute * 300 : 900))
+		all=$((grown + filled + 50))
+		cat >"$tmp/h.heap" <<-END
+			heap profile: $all: $((all * 524288)) [ $((2 * all)): $((2 * all * 524288))] @ heap_v2/524288
+			   $grown: $((grown * 524288)) [ $((2 * grown)): $((2 * grown * 524288))] @ 0x401000 0x402000
+			   $filled: $((filled * 524288)) [ $((2 * filled)): $((2 * filled * 524288))] @ 0x403000 0x402000
+			   50: $((50 * 524288)) [ 100: $((100 * 524288))] @ 0x404000 0x402000
+
+			MAPPED_LIBRARIES:
+			00400000-00410000 r-xp 00000000 00:00 0 /bin/prog
+		END
+		"$cresset" -q convert "$tmp/h.heap" --data "$1" --label process=prog --at 2026-11-30T10:0$minute:00Z
+	done
+}

@@ -20,7 +20,7 @@ wait "$pid"
 is "the query" $? 0
 is "one stack leaks" "$(jq -c '[.leaks[].stack | map(select(test("^(leaks|caches|keeps|passes)$"))) | add]' "$tmp/leaks")" '["leaks"]'
 rate=$(cat "$tmp/truth")
-holds "… as fast as it does: $rate bytes an hour" jq -e --argjson rate "$rate" '.leaks[0] | (.per_hour_high - .per_hour_low) / 2 as $half
+holds "… as fast as it does: $rate bytes an hour" jq -e --argjson rate "$rate" '.leaks[0] | ((.per_hour_high - .per_hour_low) / 2) as $half
 	| ((.per_hour - $rate) | if . < 0 then -. else . end) <= $half * 5 / 1.96' "$tmp/leaks"
 holds "… and none of it is freed" jq -e '.leaks[0].survives > 0.8' "$tmp/leaks"
 "$cresset" query --data "$tmp/data" "inuse{comm=\"$me\"}" --leaks --from "$since" --json >"$tmp/young"

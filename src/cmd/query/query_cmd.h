@@ -43,7 +43,6 @@ int query_list(const struct query_cmd *c);
 int query_remote(const struct query_cmd *c);
 
 /* --leaks, --older */
-extern const char *const query_older_words[];
 int query_show_leaks(const struct query_cmd *c);
 
 /* --range */

@@ -12,9 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/* In the order of the words of --older. */
-const char *const query_older_words[] = { "0", "1m", "10m", "1h", NULL };
-
 enum { BYTES_WIDTH = 10, PART_WIDTH = 9, PROCESS_WIDTH = 16, PLAIN_WIDTH = 120 };
 
 static size_t n_shown(const struct query_cmd *c, const struct query_leaks *l)

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "format/formats.h"
 #include "query/metrics.h"
+#include "query/plan.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,13 +116,22 @@ static void ask_gpu_idle(const struct query_cmd *c, struct question *q)
 	question_add(q, "threshold", threshold->set ? share : NULL);
 }
 
+static int ask_leaks(const struct query_cmd *c, struct question *q)
+{
+	question_init(q, "api/v1/leaks");
+	add_query(q, c);
+	question_add_u64(q, "n", c->opts->top_n);
+	question_add(q, "older", query_older_words[c->opts->older]);
+	return needs_json(c, "--leaks");
+}
+
 static int ask_view(const struct query_cmd *c, struct question *q)
 {
 	const struct query_opts *o = c->opts;
 	if (query_asks_list(o))
 		return ask_list(c, q);
 	if (o->leaks)
-		return cmd_usage(c->line, "--leaks reads a store or a file: --data");
+		return ask_leaks(c, q);
 	if (o->range_ns)
 		return ask_range(c, q);
 	if (o->gpu_idle) {

@@ -28,6 +28,8 @@ void handle_heatmap(struct request *r);
 void handle_lanes(struct request *r);
 /* route_gpu.c */
 void handle_gpu_idle(struct request *r);
+/* route_leaks.c */
+void handle_leaks(struct request *r);
 /* route_sql.c */
 void handle_sql(struct request *r);
 /* route_otlp.c */

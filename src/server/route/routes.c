@@ -42,6 +42,7 @@ const struct route routes[] = {
 	{ "GET", "/api/v1/lanes", SCOPE_READ, TAKES_QUERY, "px lanes", handle_lanes, 0 },
 	{ "GET", "/api/v1/gpu-idle", SCOPE_READ, TAKES_FILTERS, "q from to n fmt threshold",
 	  handle_gpu_idle, 0 },
+	{ "GET", "/api/v1/leaks", SCOPE_READ, TAKES_QUERY, "n older", handle_leaks, 0 },
 	{ "GET", "/api/v1/live", SCOPE_READ, AT_ONCE, "q", handle_live, 0 },
 	{ "POST", "/api/v1/sql", SCOPE_READ, TAKES_BODY, "fmt width ascii", handle_sql, JSON_BODY },
 	{ "POST", "/v1development/profiles", SCOPE_WRITE, OTLP, "", handle_otlp_profiles,
