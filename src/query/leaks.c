@@ -27,6 +27,7 @@
 
 enum {
 	POINTS_MAX = 13,
+	DEPTH_MAX = 512,     /* frames of a stack, from the leaf on */
 	LINES_MAX = 64,      /* inlined functions of a frame */
 	SITES_MAX = 1 << 20, /* limit: stacks in a search for leaks */
 	CHECK_EVERY = 1 << 16,
@@ -40,9 +41,14 @@ enum {
 
 const char *const query_older_words[] = { "0", "1m", "10m", "1h", NULL };
 
+struct leak_time {
+	int64_t ns;
+	double sum; /* of the whole snapshot */
+};
 struct leak_origin {
-	VEC(int64_t) times; /* of its snapshots; ascending from find_points on */
-	uint32_t n;         /* number of points; 0: too few snapshots */
+	VEC(struct leak_time) times; /* of its snapshots; ascending from find_points on */
+	uint32_t name, pid;
+	uint32_t n; /* number of points; 0: too few snapshots */
 	int64_t at[POINTS_MAX];
 };
 struct leak_site {
@@ -54,15 +60,20 @@ struct leak_search {
 	struct groups groups;
 	struct snapshots snapshots;
 	struct guard guard;
-	bool *is_old; /* by series */
-	bool allocations;
+	bool *is_old;    /* by series */
+	bool has_period; /* in the values' unit */
+	int64_t least_age_ns;
+	/* Older rows are sums of all processes with one name: then all rows are. */
+	bool has_windows, by_name;
 	VEC(struct leak_origin) origins;
-	struct map seen; /* (origin, time) */
+	struct map origin_of; /* (name, pid) */
+	struct map seen;      /* (origin, time) → index in times */
 	struct strtab texts;
 	VEC(struct profile *) dicts;
 	struct map text_of; /* (dict, stack) */
 	VEC(uint32_t) frames;
 	struct buf text;
+	uint64_t text_bytes;
 	VEC(struct leak_site) sites;
 	struct map index;
 	uint64_t rows;
@@ -92,8 +103,13 @@ static bool is_old(const char *label, enum age least)
 
 static void note_ages(struct leak_search *s, enum age least)
 {
+	static const int64_t ages_s[AGES] = { 0, 60, 600, 3600 };
 	const struct profile *p = s->groups.catalog;
 
+	const struct type *t = &p->series.types.v[s->q->type];
+
+	s->has_period = t->period_unit == t->unit;
+	s->least_age_ns = ages_s[least] * 1000000000;
 	s->is_old = xcalloc(p->series.series.n + 1, sizeof *s->is_old);
 	for (size_t i = 0; i < p->series.series.n; i++)
 		s->is_old[i] = is_old(label_of(p, i, AGE_LABEL), least);
@@ -106,44 +122,91 @@ static int check(struct leak_search *s)
 	if (++s->rows % CHECK_EVERY)
 		return 0;
 	int rc = guard_check(&s->guard, s->err);
+	/* A time is in `seen` as well. */
 	uint64_t bytes = vec_size_bytes(&s->sites) + map_size_bytes(&s->index) +
-			 map_size_bytes(&s->text_of) + map_size_bytes(&s->seen);
+			 map_size_bytes(&s->text_of) + 2 * map_size_bytes(&s->seen) + s->text_bytes;
 	return rc ? rc : guard_memory(&s->guard, bytes, s->err);
+}
+
+static uint32_t origin_of(struct leak_search *s, const struct source_row *row)
+{
+	uint32_t name = s->snapshots.name_of_series[row->series];
+	uint32_t pid = s->by_name ? SAMPLE_NO_ID : row->pid;
+	uint64_t key = (uint64_t)name << 32 | pid;
+	uint32_t id = map_intern(&s->origin_of, key, s->origins.n, NULL, NULL);
+
+	if (id == s->origins.n)
+		vec_push(&s->origins, ((struct leak_origin){ .name = name, .pid = pid }));
+	return id;
+}
+
+/* Windows start at such times. */
+static int64_t time_of(const struct leak_search *s, const struct source_row *row)
+{
+	int64_t window_ns = s->q->source->window_ns;
+
+	return s->by_name && window_ns > 0 ? row->time_ns - row->time_ns % window_ns : row->time_ns;
+}
+
+/* A block without detail has the sum of all its snapshots. */
+static bool is_snapshot(const struct leak_search *s, const struct source_row *row)
+{
+	return !row->is_window || row->length_ns <= s->q->source->window_ns;
 }
 
 static int note_time(void *ctx, const struct source_row *row)
 {
 	struct leak_search *s = ctx;
-	uint32_t id = snapshots_origin(&s->snapshots, row);
-	uint64_t key = hash_mix(id, (uint64_t)row->time_ns);
 
-	while (s->origins.n <= id)
-		vec_push(&s->origins, (struct leak_origin){ 0 });
-	if (!map_get(&s->seen, key)) {
-		map_put(&s->seen, key, 1);
-		vec_push(&s->origins.v[id].times, row->time_ns);
-	}
+	if (!is_snapshot(s, row))
+		return check(s);
+	s->has_windows |= row->is_window;
+	uint32_t id = origin_of(s, row);
+	struct leak_origin *o = &s->origins.v[id];
+	int64_t ns = time_of(s, row);
+	uint32_t fresh = o->times.n;
+	uint32_t at = map_intern(&s->seen, hash_mix(id, (uint64_t)ns), fresh, NULL, NULL);
+	if (at == fresh)
+		vec_push(&o->times, ((struct leak_time){ .ns = ns }));
+	o->times.v[at].sum += (double)row->value;
 	return check(s);
 }
 
 static int by_time(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	const struct leak_time *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* The first and the last snapshot, and some at equal distances between them. */
-static void find_points(struct leak_origin *o)
+/* Memory from the start of a process gets old in one step: points are later than that. */
+static size_t first_time(const struct leak_search *s, const struct leak_origin *o)
 {
-	size_t n = o->times.n;
+	int64_t gap_ns = o->times.v[1].ns - o->times.v[0].ns;
+	bool is_new = o->times.v[0].ns > s->q->from_ns + 2 * gap_ns;
+	size_t first = 0;
 
+	while (is_new && first < o->times.n &&
+	       o->times.v[first].ns < o->times.v[0].ns + s->least_age_ns + gap_ns)
+		first++;
+	return first;
+}
+
+/* The first and the last snapshot, and some at equal distances between them. The last one of a
+ * process that has ended is empty. */
+static void find_points(const struct leak_search *s, struct leak_origin *o)
+{
+	if (o->times.n < QUERY_LEAK_SNAPSHOTS)
+		return;
+	qsort(o->times.v, o->times.n, sizeof *o->times.v, by_time);
+	while (o->times.n && o->times.v[o->times.n - 1].sum == 0)
+		o->times.n--;
+	size_t first = o->times.n > 1 ? first_time(s, o) : 0, n = o->times.n - first;
 	if (n < QUERY_LEAK_SNAPSHOTS)
 		return;
-	qsort(o->times.v, n, sizeof *o->times.v, by_time);
 	o->n = n < POINTS_MAX ? n : POINTS_MAX;
 	for (uint32_t i = 0; i < o->n; i++)
-		o->at[i] = o->times.v[(n - 1) * i / (o->n - 1)];
+		o->at[i] = o->times.v[first + (n - 1) * i / (o->n - 1)].ns;
 }
 
 /* --- sites ------------------------------------------------------------------------------------ */
@@ -156,7 +219,8 @@ static void add_lines(struct leak_search *s, struct profile *dict, uint32_t fram
 	for (uint32_t i = n; i-- > 0;) {
 		if (s->text.len)
 			buf_addc(&s->text, ';');
-		buf_adds(&s->text, profile_str(dict, lines[i].name));
+		for (const char *c = profile_str(dict, lines[i].name); *c; c++)
+			buf_addc(&s->text, *c == ';' ? ':' : *c);
 	}
 }
 
@@ -177,8 +241,9 @@ static uint32_t text_of(struct leak_search *s, struct profile *dict, uint32_t st
 	vec_reserve(&s->frames, depth + 1);
 	stack_frames(&dict->stacks, stack, s->frames.v);
 	buf_clear(&s->text);
-	for (uint32_t i = 0; i < depth; i++)
+	for (uint32_t i = depth > DEPTH_MAX ? depth - DEPTH_MAX : 0; i < depth; i++)
 		add_lines(s, dict, s->frames.v[i]);
+	s->text_bytes += s->text.len;
 	uint32_t id = strtab_putn(&s->texts, s->text.data ? s->text.data : "", s->text.len);
 	map_put(&s->text_of, key, id);
 	return id;
@@ -206,21 +271,26 @@ static int add_row(void *ctx, const struct source_row *row)
 {
 	struct leak_search *s = ctx;
 	const struct series *series = &s->groups.catalog->series.series.v[row->series];
-	uint32_t origin = snapshots_origin(&s->snapshots, row);
 
-	if (!s->is_old[row->series] || origin >= s->origins.n)
+	if (!s->is_old[row->series] || !is_snapshot(s, row))
 		return check(s);
+	if (groups_of_row(&s->groups, row) == GROUP_NONE) {
+		int rc = groups_check(&s->groups, s->err);
+		return rc ? rc : check(s);
+	}
+	uint32_t origin = origin_of(s, row);
 	const struct leak_origin *o = &s->origins.v[origin];
 	struct leak_site *site = NULL;
 	double value = (double)row->value * (double)groups_factor(&s->groups, row->series);
+	int64_t ns = time_of(s, row);
 	for (uint32_t i = 0; i < o->n; i++) {
-		if (o->at[i] != row->time_ns)
+		if (o->at[i] != ns)
 			continue;
 		site = site ? site : site_of(s, row, origin, true);
 		if (!site)
 			break;
 		site->bytes[i] += value;
-		site->variance[i] += value * (double)series->period;
+		site->variance[i] += value * (s->has_period ? (double)series->period : 1);
 	}
 	return check(s);
 }
@@ -228,31 +298,52 @@ static int add_row(void *ctx, const struct source_row *row)
 static int add_allocated(void *ctx, const struct source_row *row)
 {
 	struct leak_search *s = ctx;
-	struct leak_site *site = site_of(s, row, snapshots_origin(&s->snapshots, row), false);
+	uint32_t origin = origin_of(s, row);
+	struct leak_site *site = s->origins.v[origin].n ? site_of(s, row, origin, false) : NULL;
 
 	if (site)
 		site->allocated += (double)row->value;
 	return check(s);
 }
 
-/* Of the type "alloc", for which sites are the same. */
+/* By name: those with a site. */
+static bool *names_with_sites(const struct leak_search *s)
+{
+	const struct profile *p = s->groups.catalog;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < p->series.series.n; i++)
+		n = s->snapshots.name_of_series[i] >= n ? s->snapshots.name_of_series[i] + 1 : n;
+	bool *has = xcalloc(n + 1, sizeof *has);
+	for (size_t i = 0; i < s->sites.n; i++)
+		has[s->origins.v[s->sites.v[i].origin].name] = true;
+	return has;
+}
+
+/* Of the type "alloc", or "alloc-objects", for which sites are the same. */
 static int read_allocations(struct leak_search *s)
 {
 	const struct profile *p = s->groups.catalog;
+	const struct type *type = &p->series.types.v[s->q->type];
+	const char *name =
+		strcmp(profile_str(p, type->unit), "bytes") == 0 ? "alloc" : "alloc-objects";
 	struct source *source = s->q->source;
-	bool *wanted = xcalloc(p->series.series.n + 1, sizeof *wanted);
+	bool *wanted = xcalloc(p->series.series.n + 1, sizeof *wanted), any = false;
+	bool *has_sites = names_with_sites(s);
 	int rc = 0;
 
 	for (size_t i = 0; i < p->series.series.n; i++) {
 		const struct type *t = &p->series.types.v[p->series.series.v[i].type];
+		uint32_t of = s->snapshots.name_of_series[i];
 
-		wanted[i] =
-			t->aggregation == AGG_SUM && strcmp(profile_str(p, t->name), "alloc") == 0;
-		s->allocations |= wanted[i];
+		wanted[i] = t->aggregation == AGG_SUM &&
+			    strcmp(profile_str(p, t->name), name) == 0 && has_sites[of];
+		any |= wanted[i];
 	}
-	if (s->allocations)
+	if (any)
 		rc = source->ops->rows(source, wanted, s->q->from_ns, s->q->to_ns, add_allocated, s,
 				       s->err);
+	free(has_sites);
 	free(wanted);
 	return rc;
 }
@@ -293,14 +384,25 @@ static double deviation(const struct leak_site *site, uint32_t from, uint32_t to
 	return sqrt(fmax(0, site->variance[from] + site->variance[to]));
 }
 
+/* Not in one step, as a table that doubles. */
+static bool is_gradual(const double *y, uint32_t n)
+{
+	double largest = 0, growth = y[n - 1] - y[0];
+
+	for (uint32_t i = 1; i < n; i++)
+		largest = fmax(largest, y[i] - y[i - 1]);
+	return growth - largest >= growth / 2;
+}
+
 static bool grows(const struct leak_origin *o, const struct leak_site *site, struct trend all)
 {
 	uint32_t last = o->n - 1, middle = o->n / 2;
 	struct trend half = trend_of(o->at + middle, site->bytes + middle, o->n - middle);
 	const double *y = site->bytes;
 
-	return all.slope > CLEARLY * all.error && half.slope > all.slope / 4 &&
-	       half.slope > half.error && y[last] - y[0] > GROWTH * deviation(site, 0, last) &&
+	return is_gradual(y, o->n) && all.slope > CLEARLY * all.error &&
+	       half.slope > all.slope / 4 && half.slope > half.error &&
+	       y[last] - y[0] > GROWTH * deviation(site, 0, last) &&
 	       y[last] - y[middle] > HALF_GROWTH * deviation(site, middle, last);
 }
 
@@ -345,15 +447,21 @@ static void collect(const struct leak_search *s, struct query_leaks *out)
 		struct query_leak leak;
 		const char *stack = strtab_get(&s->texts, site->text);
 		const char *process = label_of(s->groups.catalog, site->series, "process");
+		const char *host = label_of(s->groups.catalog, site->series, "host");
 
 		if (!judge(&s->origins.v[site->origin], site, &leak))
 			continue;
 		leak.stack = arena_dup(&out->arena, stack, strlen(stack) + 1);
 		leak.process = arena_dup(&out->arena, process, strlen(process) + 1);
+		leak.host = arena_dup(&out->arena, host, strlen(host) + 1);
+		leak.pid = s->origins.v[site->origin].pid;
 		vec_push(&all, leak);
 	}
 	if (all.n)
 		qsort(all.v, all.n, sizeof *all.v, by_growth);
+	const struct type *t = &s->groups.catalog->series.types.v[s->q->type];
+	const char *unit = profile_str(s->groups.catalog, t->unit);
+	out->unit = arena_dup(&out->arena, unit, strlen(unit) + 1);
 	out->v = arena_dup(&out->arena, all.v, all.n * sizeof *all.v);
 	out->n = all.n;
 	vec_done(&all);
@@ -361,15 +469,34 @@ static void collect(const struct leak_search *s, struct query_leaks *out)
 
 /* --- all together ----------------------------------------------------------------------------- */
 
+static void forget_times(struct leak_search *s)
+{
+	for (size_t i = 0; i < s->origins.n; i++)
+		vec_done(&s->origins.v[i].times);
+	vec_clear(&s->origins);
+	map_clear(&s->origin_of);
+	map_clear(&s->seen);
+}
+
+static int read_times(struct leak_search *s)
+{
+	return snapshots_rows(&s->snapshots, s->q->from_ns, note_time, s, s->err);
+}
+
 static int find_times(struct leak_search *s)
 {
 	uint32_t usable = 0;
-	int rc = snapshots_rows(&s->snapshots, s->q->from_ns, note_time, s, s->err);
+	int rc = read_times(s);
 
+	if (rc == 0 && s->has_windows) {
+		s->by_name = true;
+		forget_times(s);
+		rc = read_times(s);
+	}
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < s->origins.n; i++) {
-		find_points(&s->origins.v[i]);
+		find_points(s, &s->origins.v[i]);
 		usable += s->origins.v[i].n > 0;
 	}
 	if (usable)
@@ -381,9 +508,9 @@ static int find_times(struct leak_search *s)
 
 static void search_done(struct leak_search *s)
 {
-	for (size_t i = 0; i < s->origins.n; i++)
-		vec_done(&s->origins.v[i].times);
+	forget_times(s);
 	vec_done(&s->origins);
+	map_done(&s->origin_of);
 	map_done(&s->seen);
 	strtab_done(&s->texts);
 	vec_done(&s->dicts);
@@ -419,6 +546,7 @@ int query_leaks(const struct query *q, enum age least, struct query_leaks *out, 
 		rc = read_allocations(&s);
 	if (rc == 0)
 		collect(&s, out);
+	out->by_name = s.by_name;
 	search_done(&s);
 	guard_end(&s.guard, q->source);
 	return rc;
@@ -439,9 +567,9 @@ static void stack_json(struct json *j, const char *stack, struct buf *function)
 	json_end(j);
 }
 
-static void bytes_json(struct json *j, const char *key, double bytes)
+static void value_json(struct json *j, const char *key, double value)
 {
-	json_key_num(j, key, round(bytes));
+	json_key_num(j, key, round(value));
 }
 
 void query_leaks_json(const struct query_leaks *l, size_t top_n, struct buf *out)
@@ -452,18 +580,26 @@ void query_leaks_json(const struct query_leaks *l, size_t top_n, struct buf *out
 	json_obj(&j);
 	json_key_str(&j, "format", "cresset.leaks");
 	json_key_u64(&j, "version", 1);
+	json_key_text(&j, "unit", l->unit);
+	json_key_bool(&j, "by_name", l->by_name);
 	json_key(&j, "leaks");
 	json_arr(&j);
 	for (size_t i = 0; i < l->n && (!top_n || i < top_n); i++) {
 		const struct query_leak *k = &l->v[i];
 
 		json_obj(&j);
+		json_key_text(&j, "host", k->host);
 		json_key_str(&j, "process", k->process);
-		bytes_json(&j, "per_hour", k->per_hour);
-		bytes_json(&j, "per_hour_low", k->per_hour_low);
-		bytes_json(&j, "per_hour_high", k->per_hour_high);
-		bytes_json(&j, "first", k->first);
-		bytes_json(&j, "last", k->last);
+		json_key(&j, "pid");
+		if (k->pid == SAMPLE_NO_ID)
+			json_str(&j, NULL);
+		else
+			json_u64(&j, k->pid);
+		value_json(&j, "per_hour", k->per_hour);
+		value_json(&j, "per_hour_low", k->per_hour_low);
+		value_json(&j, "per_hour_high", k->per_hour_high);
+		value_json(&j, "first", k->first);
+		value_json(&j, "last", k->last);
 		json_key_i64(&j, "first_ns", k->from_ns);
 		json_key_i64(&j, "last_ns", k->to_ns);
 		json_key_num(&j, "survives", k->survives);

@@ -85,9 +85,11 @@ enum { QUERY_LEAK_SNAPSHOTS = 5 }; /* the least of a process */
 /* "0", "1m", "10m", "1h": memory older than that, by the least enum age; NULL-terminated. */
 extern const char *const query_older_words[];
 
-/* Bytes, and ns as the source has them. Texts are of query_leaks.arena. */
+/* Values, and ns as the source has them. Texts are of query_leaks.arena. */
 struct query_leak {
-	const char *process, *stack; /* root first, with ';' between functions */
+	const char *host, *process; /* "": no such label */
+	uint32_t pid;               /* SAMPLE_NO_ID: unknown */
+	const char *stack;          /* root first, with ';' between functions */
 	int64_t from_ns, to_ns;
 	double first, last; /* in use at these times */
 	/* The line through all snapshots, with its 95 % interval. */
@@ -97,6 +99,9 @@ struct query_leak {
 struct query_leaks {
 	struct query_leak *v; /* the fastest first */
 	size_t n;
+	const char *unit; /* of the values: "bytes", "count" */
+	/* All processes of one name count as one: a part of the range has only sums. */
+	bool by_name;
 	struct arena arena;
 };
 /* least: only memory of this age, or older; memory without a known age counts. Errors: -EINVAL: not

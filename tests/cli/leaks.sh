@@ -16,12 +16,14 @@ holds "… its growth in an hour" jq -e '.leaks[0] | ((.per_hour / 9952936843 - 
 	and .per_hour_low < .per_hour and .per_hour < .per_hour_high' "$tmp/out"
 json=$(cat "$tmp/out")
 leaks --csv
-is "CSV" "$status $(cut -d, -f 1,2,8 "$tmp/out" | tr '\n' ' ')" "0 process,per_hour,stack prog,9952936843,\"prog+0x1fff;prog+0xfff\" "
+is "CSV" "$status $(cut -d, -f 2,4,10 "$tmp/out" | tr '\n' ' ')" "0 process,per_hour,stack prog,9952936843,\"prog+0x1fff;prog+0xfff\" "
 leaks
 has "text" "9.95 GB" "$out"
 has "… with the leaf first" "prog+0xfff < prog+0x1fff" "$out"
 leaks --older 1h --json
 is "memory without an age has any" "$(cat "$tmp/out")" "$json"
+run_cresset query --data "$store" 'inuse_space{process="prog",pid="9"}' --leaks "${range[@]}"
+is "another process has no leak" "$status $out" "0 "
 run_cresset query --data "$store" 'inuse_space{process="other"}' --leaks "${range[@]}"
 is "no leak" "$status $out" "0 "
 has "… is reported" "no stack has memory in use that grows" "$errs"

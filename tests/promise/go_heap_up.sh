@@ -43,8 +43,18 @@ holds "later memory is there as well" until_used main.later 1
 query alloc -o "$tmp/alloc.cresset"
 inside "since its start" "$tmp/alloc.cresset" alloc 2 keeps churns smalls recurses later
 holds "a profile that the linker has turned off is on" until_rate 524288 "$off" "$tmp/off$$"
+# The process that will turn it off is killed: another one takes that over.
+helper=$(worker cresset-switch)
+holds "… by another process" kill -9 "$helper"
+for _ in $(seq 600); do
+	now=$(worker cresset-switch)
+	[ -z "$now" ] || [ "$now" = "$helper" ] || break
+	sleep 0.1
+done
+is "… that is replaced" "$([ -n "$now" ] && [ "$now" != "$helper" ] && echo yes)" yes
 touch "$tmp/off/more" "$tmp/go/end"
 wait "$program"
+holds "the store has its allocations" test "$(bytes alloc ';main.keeps(;| )')" -gt 0
 holds "after its end nothing is in use" until_used '[^ ]*' 0
 program=$off
 holds "… and has memory in use" until_used main.later 1

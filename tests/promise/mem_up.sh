@@ -66,6 +66,8 @@ for _ in $(seq 600); do
 	sleep 0.2
 done
 is "then it has no memory in use" "$got" 0
+read -r got half <<<"$(sum alloc)"
+holds "… but has had it" test "$got" -gt 0
 end_always TERM
 is "cresset ends" $status 0
 finish

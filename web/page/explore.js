@@ -39,6 +39,8 @@ class Explore {
 	panes;
 	/** @type {any} */
 	filters;
+	/** @type {any} of later.js */
+	leaks = null;
 	/** @param {HTMLElement} host @param {App} app */
 	constructor(host, app) {
 		this.app = app;
@@ -67,6 +69,10 @@ class Explore {
 		this.liveChip = el('button', { type: 'button', class: 'live', hidden: true, onclick: () => this.live?.turn() });
 		this.whole = button('Clear selection', () => this.pick(null), { hidden: true });
 		this.before = button('Compare with previous period', () => this.compare(), { hidden: true });
+		this.leaking = button('Leaks', () => this.showLeaks(), {
+			hidden: true,
+			title: 'Stacks with memory in use that grows in this range'
+		});
 		const steps = el(
 			'span',
 			{ class: 'steps', role: 'group', 'aria-label': 'Time range' },
@@ -88,12 +94,13 @@ class Explore {
 				this.title,
 				this.text,
 				this.liveChip,
-				el('span', { class: 'right' }, this.before, this.whole, steps)
+				el('span', { class: 'right' }, this.leaking, this.before, this.whole, steps)
 			),
 			graph,
 			this.noTimes,
 			this.hostStrip
 		);
+		this.leaksBox = el('section', { 'aria-label': 'Leaks', hidden: true });
 		this.facts = el('div', { class: 'facts' });
 		this.filters = filterBar(app);
 		this.busy = el(
@@ -107,6 +114,7 @@ class Explore {
 			this.bar.element,
 			this.trouble,
 			this.rangeSection,
+			this.leaksBox,
 			el(
 				'section',
 				{ 'aria-label': 'Profile' },
@@ -135,6 +143,16 @@ class Explore {
 
 	/* --- the query --- */
 
+	/** Whether the type is memory in use at moments. */
+	isSnapshot() {
+		const { type } = splitSelector(this.app.state.q);
+		return this.app.types.some((t) => [t.type, t.sample_type].includes(type) && t.aggregation === 'snapshot');
+	}
+	async showLeaks() {
+		const { Leaks } = await import('./later.js');
+		this.leaks = new Leaks(this.leaksBox, this.app, () => this.question());
+		this.leaks.load();
+	}
 	/** The query of the panes. */
 	question() {
 		return { q: this.app.state.q, ...chosenTimes(this.app), ...filterParams(this.app.state.f) };
@@ -161,6 +179,7 @@ class Explore {
 		this.bar.set({ q: state.q, by: state.by, from: state.from, to: state.to });
 		this.title.textContent = splitSelector(state.q).type;
 		this.whole.hidden = this.before.hidden = !state.sel;
+		this.leaking.hidden = !this.isSnapshot();
 		this.filters.draw();
 	}
 	cancel() {
@@ -175,6 +194,7 @@ class Explore {
 	}
 	async load() {
 		const mine = ++this.turn;
+		if (!this.leaksBox.hidden) this.isSnapshot() ? this.leaks.load() : this.leaks.close();
 		this.asking?.abort();
 		this.asking = new AbortController();
 		const { signal } = this.asking;

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BYTES_WIDTH = 10, PART_WIDTH = 9, PROCESS_WIDTH = 16, PLAIN_WIDTH = 120 };
+enum { VALUE_WIDTH = 10, PART_WIDTH = 9, PROCESS_WIDTH = 16, PLAIN_WIDTH = 120 };
 
 static size_t n_shown(const struct query_cmd *c, const struct query_leaks *l)
 {
@@ -23,12 +23,12 @@ static size_t n_shown(const struct query_cmd *c, const struct query_leaks *l)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static void bytes_cell(struct buf *b, double bytes)
+static void value_cell(struct buf *b, double value, const char *unit)
 {
 	struct buf text = { 0 };
 
-	value_fmt(&text, value_clamp(bytes), "bytes");
-	columns_right(b, buf_cstr(&text), BYTES_WIDTH);
+	value_fmt(&text, value_clamp(value), unit);
+	columns_right(b, buf_cstr(&text), VALUE_WIDTH);
 	buf_addc(b, ' ');
 	buf_done(&text);
 }
@@ -64,16 +64,16 @@ static void stack_cell(struct buf *b, const char *stack, size_t width)
 
 static void leaks_text(const struct query_cmd *c, const struct query_leaks *l, struct buf *b)
 {
-	const size_t fixed = 4 * (BYTES_WIDTH + 1) + PART_WIDTH + 1 + PROCESS_WIDTH + 1;
+	const size_t fixed = 4 * (VALUE_WIDTH + 1) + PART_WIDTH + 1 + PROCESS_WIDTH + 1;
 	size_t width = c->line->term.width_out ? c->line->term.width_out : PLAIN_WIDTH;
 
-	columns_right(b, "an hour", BYTES_WIDTH);
+	columns_right(b, "an hour", VALUE_WIDTH);
 	buf_addc(b, ' ');
-	columns_right(b, "from", BYTES_WIDTH);
+	columns_right(b, "from", VALUE_WIDTH);
 	buf_addc(b, ' ');
-	columns_right(b, "to (95 %)", BYTES_WIDTH);
+	columns_right(b, "to (95 %)", VALUE_WIDTH);
 	buf_addc(b, ' ');
-	columns_right(b, "in use", BYTES_WIDTH);
+	columns_right(b, "in use", VALUE_WIDTH);
 	buf_addc(b, ' ');
 	columns_right(b, "survives", PART_WIDTH);
 	buf_addc(b, ' ');
@@ -82,10 +82,10 @@ static void leaks_text(const struct query_cmd *c, const struct query_leaks *l, s
 	for (size_t i = 0; i < n_shown(c, l); i++) {
 		const struct query_leak *k = &l->v[i];
 
-		bytes_cell(b, k->per_hour);
-		bytes_cell(b, k->per_hour_low);
-		bytes_cell(b, k->per_hour_high);
-		bytes_cell(b, k->last);
+		value_cell(b, k->per_hour, l->unit);
+		value_cell(b, k->per_hour_low, l->unit);
+		value_cell(b, k->per_hour_high, l->unit);
+		value_cell(b, k->last, l->unit);
 		part_cell(b, k->survives);
 		columns_left(b, k->process, PROCESS_WIDTH);
 		buf_addc(b, ' ');
@@ -98,11 +98,18 @@ static void leaks_text(const struct query_cmd *c, const struct query_leaks *l, s
 
 static void leaks_csv(const struct query_cmd *c, const struct query_leaks *l, struct buf *b)
 {
-	buf_adds(b, "process,per_hour,per_hour_low,per_hour_high,first,last,survives,stack\n");
+	buf_adds(
+		b,
+		"host,process,pid,per_hour,per_hour_low,per_hour_high,first,last,survives,stack\n");
 	for (size_t i = 0; i < n_shown(c, l); i++) {
 		const struct query_leak *k = &l->v[i];
 
+		esc_csv(b, k->host, strlen(k->host), STRTAB_MAX_LEN);
+		buf_addc(b, ',');
 		esc_csv(b, k->process, strlen(k->process), STRTAB_MAX_LEN);
+		buf_addc(b, ',');
+		if (k->pid != SAMPLE_NO_ID)
+			buf_addf(b, "%u", k->pid);
 		buf_addf(b, ",%.0f,%.0f,%.0f,%.0f,%.0f,", k->per_hour, k->per_hour_low,
 			 k->per_hour_high, k->first, k->last);
 		if (!isnan(k->survives))
@@ -123,6 +130,9 @@ int query_show_leaks(const struct query_cmd *c)
 		query_leaks_done(&leaks);
 		return query_fail(&err);
 	}
+	if (leaks.by_name)
+		log_info("processes of one name count as one: the store has only sums for a part "
+			 "of this range");
 	if (!leaks.n)
 		log_info("no stack has memory in use that grows");
 	if (c->line->globals.json)

@@ -19,7 +19,7 @@
 
 enum {
 	MAX_PROGRAMS = 1024, /* limit: programs with sampled allocations, some 3 MiB each */
-	/* limit: sampled blocks in use of all programs, always on, 40 bytes each */
+	/* limit: sampled blocks in use, always on, 40 bytes each: each program has its share */
 	ALWAYS_ROWS = 1 << 19,
 	LOOK_FIRST_NS = 2000000,
 	LOOK_SLOWEST_NS = 500000000,
@@ -225,29 +225,39 @@ bool collect_heap_seen(struct collect_heap *h, const struct side_record *r)
 struct row_copy {
 	struct collect_heap *h;
 	struct heap_program *p;
+	size_t most;
 };
 
 static void take_row(void *ctx, const struct live_block *b)
 {
 	struct row_copy *c = ctx;
 
-	if (is_always(c->h) && c->h->n_rows >= ALWAYS_ROWS) {
-		c->h->stats.dropped++;
-	} else if (c->p->n_rows < LIVE_ROWS) {
+	if (c->p->n_rows < c->most) {
 		c->p->rows[c->p->n_rows++] = *b;
-		c->h->n_rows++;
+		return;
 	}
+	c->h->stats.dropped++;
+	c->p->is_cut = true;
+}
+
+static size_t most_rows(const struct collect_heap *h)
+{
+	size_t share = ALWAYS_ROWS / (h->programs.n + 1);
+
+	return is_always(h) && share < LIVE_ROWS ? share : LIVE_ROWS;
 }
 
 static void copy_rows(struct collect_heap *h, struct heap_program *p)
 {
-	struct row_copy c = { h, p };
+	struct row_copy c = { h, p, most_rows(h) };
 
 	p->rows = xcalloc(LIVE_ROWS, sizeof *p->rows);
 	p->n_rows = 0;
+	p->is_cut = false;
 	h->stats.wrong += live_rows(&p->live, take_row, &c);
 	p->rows = xrealloc(p->rows, (p->n_rows + 1) * sizeof *p->rows);
-	resolve_heap_read(h->resolver, p->owner.pid);
+	if (!p->is_cut)
+		resolve_heap_read(h->resolver, p->owner.pid);
 }
 
 static void add_rows(struct collect_heap *h, struct heap_program *p, bool has_ended)
@@ -427,7 +437,6 @@ static void wake_parked(struct collect_heap *h, struct heap_program *p, uint64_t
 static void copy_all_rows(struct collect_heap *h)
 {
 	resolve_heap_begin(h->resolver);
-	h->n_rows = 0;
 	for (size_t i = 0; i < h->programs.n; i++) {
 		struct heap_program *p = &h->programs.v[i];
 
@@ -474,6 +483,7 @@ void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 	if (!h->is_on)
 		return;
 	h->is_snapshot = is_time_for_snapshot(h, now_ns);
+	go_programs_renew_switch(h);
 	open_due(h, now_ns, !is_always(h));
 	if (is_always(h))
 		go_programs_search(h, now_ns);

@@ -37,6 +37,7 @@ struct heap_program {
 	uint64_t next_ns, pause_ns, until_ns;
 	struct live_block *rows; /* copied by begin_cut; n_rows */
 	size_t n_rows;
+	bool is_cut;      /* there were more */
 	uint64_t rung_ns; /* last request to run again */
 	/* When it was seen to map the library; again: last, maybe after an exec that is handled
 	 * later. */
@@ -58,7 +59,6 @@ struct collect_heap { /* zeroed = not recorded */
 	struct map go_seen;        /* processes at the last search, by pid and start */
 	uint64_t next_snapshot_ns; /* always on */
 	uint32_t n_cuts;
-	size_t n_rows;    /* copied ones, of all programs */
 	bool is_snapshot; /* the current cut */
 	struct heap_stats stats;
 	bool is_on;
@@ -101,6 +101,8 @@ void collect_heap_stop(struct collect_heap *h, uint64_t now_ns);
 bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns);
 /* Always on: looks at processes that have come since the last call. */
 void go_programs_search(struct collect_heap *h, uint64_t now_ns);
+/* Call it now and then. */
+void go_programs_renew_switch(struct collect_heap *h);
 void go_programs_ended(struct collect_heap *h, uint32_t pid);
 uint64_t go_programs_due_ns(const struct collect_heap *h);
 void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all);

@@ -40,8 +40,8 @@ enum {
 
 struct go_row {
 	uint64_t size, allocs, in_use;
-	uint64_t given; /* of allocs */
-	uint32_t origin;
+	uint64_t given;           /* of allocs */
+	uint32_t origin, since_s; /* since_s: as in its label */
 };
 struct go_program {
 	struct collect_heap *h;
@@ -52,8 +52,10 @@ struct go_program {
 	bool is_other;        /* the process runs another program */
 	bool skips;           /* earlier allocations than the first reading do not count */
 	uint64_t seen_key;    /* always on: in go_seen */
-	bool is_asked;        /* to be switched on */
-	uint32_t since_s;     /* its profile was switched on then, Unix time; 0: it is its own */
+	bool is_off;          /* at the last reading, at read_s (Unix time); rate is the last one */
+	bool is_asked;        /* to be switched on, and was not seen on since then */
+	uint32_t read_s;
+	uint32_t since_s; /* its profile was switched on then, Unix time; 0: it is its own */
 	struct go_heap heap;
 	uint64_t bias, rate, opened_ns, next_ns, until_ns, ino;
 	size_t max_rows; /* in this reading */
@@ -409,8 +411,9 @@ static bool on_bucket(void *ctx, const struct go_bucket *b)
 	row = row ? row : row_of(p, b);
 	if (!row)
 		return true;
-	if (!row->origin)
+	if (!row->origin || row->since_s != p->since_s)
 		row->origin = origin_of(p, b);
+	row->since_s = p->since_s;
 	/* Counters that are published just now may count twice, or not at all. */
 	if (allocs > row->allocs)
 		row->allocs = allocs;
@@ -445,6 +448,21 @@ static size_t max_rows(const struct go_program *p)
 	return left > share ? left : share;
 }
 
+/* Blocks are weighted by the rate of their time, also after another program turned it off. */
+static int read_rate(struct go_program *p, const struct go_heap_memory *m)
+{
+	uint64_t rate = 0;
+	int rc = go_heap_rate(&p->heap, m, &rate);
+
+	if (rc)
+		return rc;
+	p->is_off = !rate;
+	p->read_s = (uint32_t)time(NULL);
+	p->rate = rate ? rate : p->rate;
+	p->is_asked &= p->is_off;
+	return 0;
+}
+
 static void read_program(struct go_program *p)
 {
 	const struct go_heap_memory m = { read_memory, p, p->bias };
@@ -454,7 +472,7 @@ static void read_program(struct go_program *p)
 	p->max_rows = max_rows(p);
 	if (!is_same_program(p))
 		return;
-	int rc = go_heap_rate(&p->heap, &m, &p->rate);
+	int rc = read_rate(p, &m);
 	rc = rc ? rc : go_heap_read(&p->heap, &m, on_bucket, p);
 	if (rc == -EBADMSG)
 		note(p->h, p->pid, "Go's heap profile is not of a known layout");
@@ -478,30 +496,52 @@ static bool may_switch(const struct go_program *p)
 {
 	const struct heap_opts *opts = p->h->opts;
 
-	if (p->h->go_switch.fd < 0 || p->is_asked || p->rate || !p->is_read)
+	if (p->h->go_switch.fd < 0 || p->is_asked || !p->is_off || !p->is_read)
 		return false;
 	return opts->switches_all ||
 	       (opts->switches.apply &&
 		resolve_ask_labels(p->h->resolver, p->pid, COLLECT_HEAP, &opts->switches));
 }
 
-/* Whether it worked is seen in the next reading. */
-static void switch_on(struct go_program *p)
+static int request_switch(const struct go_program *p, bool is_on)
 {
 	struct stat st;
 
 	if (fstat(p->fd, &st))
-		return;
+		return -errno;
 	const struct go_switch_request r = {
 		.pid = p->pid,
+		.is_on = is_on,
 		.dev = st.st_dev,
 		.ino = st.st_ino,
 		.rate = p->heap.rate + p->bias,
 	};
-	p->is_asked = go_switch_on(&p->h->go_switch, &r) == 0;
-	p->since_s = p->is_asked ? (uint32_t)time(NULL) : 0;
-	for (size_t i = 0; i < p->rows.n; i++)
-		p->rows.v[i].origin = 0; /* it gets the label */
+	return go_switch_on(&p->h->go_switch, &r);
+}
+
+/* Whether it worked is seen in the next reading. */
+static void switch_on(struct go_program *p)
+{
+	if (request_switch(p, false))
+		return;
+	p->is_asked = true;
+	p->since_s = (uint32_t)time(NULL);
+}
+
+/* One that was killed leaves profiles on: another one takes them over. */
+void go_programs_renew_switch(struct collect_heap *h)
+{
+	if (!go_switch_is_gone(&h->go_switch))
+		return;
+	go_switch_stop(&h->go_switch);
+	if (go_switch_start(&h->go_switch))
+		return;
+	for (size_t i = 0; i < h->go.n; i++) {
+		struct go_program *p = h->go.v[i];
+
+		if (p->since_s && !p->has_ended)
+			request_switch(p, true);
+	}
 }
 
 static void run(struct collect_heap *h, struct go_program *p)
@@ -597,18 +637,16 @@ static void cut_row(struct go_program *p, struct go_row *row)
 
 void go_programs_cut(struct collect_heap *h)
 {
-	const uint32_t now_s = (uint32_t)time(NULL);
-
 	h->stats.go_programs = h->stats.go_stacks = 0;
 	for (size_t i = h->go.n; i-- > 0;) {
 		struct go_program *p = h->go.v[i];
 
-		if (p->is_read && !p->rate && !p->rows.n && !p->is_asked)
+		if (p->is_read && p->is_off && !p->rows.n && !p->is_asked)
 			note(h, p->pid,
 			     "Go's heap profile is off: the program never uses it, as with "
 			     "net/http/pprof, or sets MemProfileRate to 0; --mem-switch turns it "
 			     "on");
-		else if (p->is_read && !p->rate && p->is_asked && now_s > p->since_s + 1)
+		else if (p->is_off && p->is_asked && p->read_s > p->since_s + 1)
 			note(h, p->pid, "Go's heap profile could not be switched on");
 		h->stats.go_programs += p->rows.n > 0;
 		h->stats.go_stacks += p->rows.n;

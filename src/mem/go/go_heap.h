@@ -88,7 +88,8 @@ struct go_switch {
 };
 /* dev, ino: the file of the process. */
 struct go_switch_request {
-	uint32_t pid, reserved;
+	uint32_t pid;
+	uint32_t is_on; /* 1: an earlier process has switched it on, and was killed */
 	uint64_t dev, ino;
 	uint64_t rate; /* address in the process */
 };
@@ -96,6 +97,8 @@ struct go_switch_request {
 int go_switch_start(struct go_switch *out);
 /* Waits until all profiles are off again, a second at most. One that is not running is fine. */
 void go_switch_stop(struct go_switch *s);
+/* Whether it was killed: then another one has to know the programs. */
+bool go_switch_is_gone(const struct go_switch *s);
 /* Returns 0 once it is requested, or -errno. A process with another program, or with a profile that
  * is on, stays unchanged. */
 int go_switch_on(const struct go_switch *s, const struct go_switch_request *r);

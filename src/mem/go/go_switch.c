@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -26,6 +27,7 @@ _Static_assert(GO_HEAP_RATE == (uint64_t)RATE_BYTE_ON << 8 * RATE_BYTE, "one byt
 
 struct switched {
 	int mem; /* of the process, even if another one gets its id; -1: unused */
+	int pidfd;
 	uint64_t rate;
 };
 
@@ -43,16 +45,23 @@ static void put(int mem, uint64_t rate, uint8_t byte)
 	(void)n; /* the process has ended, or the next reading shows it */
 }
 
+static bool has_ended(const struct switched *s)
+{
+	struct pollfd end = { .fd = s->pidfd, .events = POLLIN };
+
+	return poll(&end, 1, 0) != 0;
+}
+
 /* An entry of a process that has ended is unused. */
 static struct switched *find_room(struct switched *all)
 {
-	uint8_t byte;
-
 	for (int i = 0; i < GO_SWITCHES_MAX; i++) {
-		if (all[i].mem >= 0 && pread(all[i].mem, &byte, 1, (off_t)all[i].rate) == 1)
+		if (all[i].mem >= 0 && !has_ended(&all[i]))
 			continue;
-		if (all[i].mem >= 0)
+		if (all[i].mem >= 0) {
 			close(all[i].mem);
+			close(all[i].pidfd);
+		}
 		all[i].mem = -1;
 		return &all[i];
 	}
@@ -69,34 +78,54 @@ static bool is_program(const struct go_switch_request *r)
 	return stat(path, &st) == 0 && st.st_dev == r->dev && st.st_ino == r->ino;
 }
 
+static _Noreturn void end(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/* Access to a process can take for ever: a child makes it. */
+static void change(const struct switched *s, const struct go_switch_request *on)
+{
+	if (fork() != 0)
+		return;
+	if (on && is_program(on) && has(s->mem, s->rate, 0))
+		put(s->mem, s->rate, RATE_BYTE_ON);
+	if (!on && has(s->mem, s->rate, GO_HEAP_RATE))
+		put(s->mem, s->rate, 0);
+	end(0);
+}
+
 static void switch_on(struct switched *all, const struct go_switch_request *r)
 {
 	char path[32];
 	struct switched *s = find_room(all);
 
-	snprintf(path, sizeof path, "/proc/%u/mem", r->pid);
-	int mem = s ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	if (mem < 0)
+	if (!s)
 		return;
-	if (!is_program(r) || !has(mem, r->rate, 0)) {
-		close(mem);
+	snprintf(path, sizeof path, "/proc/%u/mem", r->pid);
+	int pidfd = syscall(SYS_pidfd_open, r->pid, 0);
+	int mem = pidfd < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
+	if (mem < 0) {
+		if (pidfd >= 0)
+			close(pidfd);
 		return;
 	}
-	put(mem, r->rate, RATE_BYTE_ON);
-	*s = (struct switched){ mem, r->rate };
+	*s = (struct switched){ mem, pidfd, r->rate };
+	if (!r->is_on)
+		change(s, r);
 }
 
+/* Waits for the changes, a while. */
 static void switch_all_off(const struct switched *all)
 {
-	for (int i = 0; i < GO_SWITCHES_MAX; i++)
-		if (all[i].mem >= 0 && has(all[i].mem, all[i].rate, GO_HEAP_RATE))
-			put(all[i].mem, all[i].rate, 0);
-}
+	enum { PAUSES = STOP_MS / 5 };
 
-static _Noreturn void end(int status)
-{
-	for (;;)
-		syscall(SYS_exit_group, status);
+	for (int i = 0; i < GO_SWITCHES_MAX; i++)
+		if (all[i].mem >= 0)
+			change(&all[i], NULL);
+	for (int i = 0; i < PAUSES && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 }
 
 /* Signals for a whole group or terminal leave it: it ends after its parent. */
@@ -109,6 +138,7 @@ static _Noreturn void serve(int fd)
 
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_IGN); /* children leave nothing */
 	prctl(PR_SET_NAME, "cresset-switch", 0, 0, 0);
 	for (int i = 0; i < GO_SWITCHES_MAX; i++)
 		all[i].mem = -1;
@@ -154,6 +184,13 @@ void go_switch_stop(struct go_switch *s)
 	close(s->fd);
 	waitpid(s->pid, NULL, WNOHANG);
 	s->fd = -1;
+}
+
+bool go_switch_is_gone(const struct go_switch *s)
+{
+	struct pollfd end = { .fd = s->fd, .events = POLLIN };
+
+	return s->fd >= 0 && poll(&end, 1, 0) > 0;
 }
 
 int go_switch_on(const struct go_switch *s, const struct go_switch_request *r)

@@ -186,6 +186,111 @@ START_TEST(ages)
 }
 END_TEST
 
+/* One stack of a process, with this many samples at each minute. */
+static size_t leaks_of(uint32_t (*samples)(int minute), const char *age, enum age least,
+		       int from_minute)
+{
+	struct simulation m = { .p = profile_new(), .random = 1 };
+	struct sink *s = profile_sink(m.p);
+
+	m.type = add_type(s, "inuse", AGG_SNAPSHOT);
+	s->ops->meta(s)->duration_ns = 61 * MINUTE;
+	put(&m, m.type, "other", "", 0, 1); /* the range starts */
+	for (int minute = from_minute; minute <= 60; minute++)
+		put(&m, m.type, "site", age, minute * MINUTE, samples(minute));
+	struct source *source = source_of_profile(m.p);
+	struct query q = query_of(source, m.type);
+	struct query_leaks l;
+	q.from_ns = 0;
+	ck_assert_int_eq(query_leaks(&q, least, &l, NULL), 0);
+	size_t n = l.n;
+	query_leaks_done(&l);
+	source_close(source);
+	profile_free(m.p);
+	return n;
+}
+
+static uint32_t grows(int minute)
+{
+	return 10 * minute;
+}
+static uint32_t steps(int minute)
+{
+	return minute < 36 ? 100 : 800;
+}
+static uint32_t doubles(int minute)
+{
+	return minute < 15 ? 200 : minute < 38 ? 400 : 800;
+}
+static uint32_t in_stairs(int minute)
+{
+	return minute / 5 * 50;
+}
+static uint32_t ends(int minute)
+{
+	return minute < 50 ? 10 * minute : 0;
+}
+static uint32_t sinks(int minute)
+{
+	return 10 * (60 - minute);
+}
+
+START_TEST(shapes)
+{
+	ck_assert_uint_eq(leaks_of(grows, "", AGE_1M, 0), 1);
+	ck_assert_uint_eq(leaks_of(in_stairs, "", AGE_1M, 0),
+			  1); /* Go counts at the end of a collection */
+	ck_assert_uint_eq(leaks_of(ends, "", AGE_1M, 0), 1); /* the process ends */
+	ck_assert_uint_eq(leaks_of(steps, "", AGE_1M, 0), 0);
+	ck_assert_uint_eq(leaks_of(doubles, "", AGE_1M, 0), 0);
+	ck_assert_uint_eq(leaks_of(sinks, "", AGE_1M, 0), 0);
+	/* A process that starts in the range. */
+	ck_assert_uint_eq(leaks_of(grows, "older", AGE_1M, 20), 1);
+}
+END_TEST
+
+/* Two processes of one name, and one of them is chosen. */
+START_TEST(processes)
+{
+	struct simulation m = simulate(1, "");
+	struct sink *s = profile_sink(m.p);
+	struct series series = { .type = m.type, .period = SAMPLED, .labels = label_set(s, "") };
+	uint32_t frames[2] = { frame_of(s, "main"), frame_of(s, "other") };
+
+	for (int minute = 0; minute <= 60; minute++) {
+		struct sample sample = { .time_ns = minute * MINUTE,
+					 .value = (int64_t)minute * 10 * SAMPLED,
+					 .stack = s->ops->stack(s, frames, 2),
+					 .series = s->ops->series(s, &series),
+					 .pid = 8,
+					 .tid = 8,
+					 .cpu = SAMPLE_NO_ID };
+		s->ops->sample(s, &sample);
+	}
+	static const char *const selectors[] = { "inuse{pid=\"7\"}", "inuse{pid=\"8\"}",
+						 "inuse{}" };
+	static const size_t want[] = { 1, 1, 2 };
+	struct source *source = source_of_profile(m.p);
+	for (int i = 0; i < 3; i++) {
+		struct selector *selector;
+		struct query q = query_of(source, m.type);
+		struct query_leaks l;
+
+		ck_assert_int_eq(selector_parse(selectors[i], &selector, NULL), 0);
+		q.selector = selector;
+		ck_assert_int_eq(query_leaks(&q, AGE_1M, &l, NULL), 0);
+		ck_assert_uint_eq(l.n, want[i]);
+		if (i < 2)
+			ck_assert_uint_eq(l.v->pid, 7 + i);
+		ck_assert(!l.by_name);
+		query_leaks_done(&l);
+		selector_free(selector);
+	}
+	source_close(source);
+	profile_free(m.p);
+}
+END_TEST
+
 START_TEST(refused)
 {
 	struct simulation m = simulate(1, "");
@@ -213,4 +318,4 @@ START_TEST(refused)
 }
 END_TEST
 
-UNIT_MAIN("leaks", the_leak_and_nothing_else, ages, refused)
+UNIT_MAIN("leaks", the_leak_and_nothing_else, ages, shapes, processes, refused)
