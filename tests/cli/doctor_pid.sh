@@ -87,6 +87,22 @@ rm "/tmp/perf-$pid.map"
 
 is "a program in C has no interpreter in it" "$(jq -c .runtimes "$tmp/json")" '[]'
 
+memory() { jq -c ".memory | [.state, .go, .library, .library_loaded]" "$tmp/json"; }
+if [ "$(id -u)" = 0 ]; then
+	inspect "$(command -v sleep)" 1000
+	is "allocations of a program can be recorded" "$(memory)" '["ok",false,true,false]'
+	run_cresset doctor "$pid"
+	has "… as text" "library  can be loaded while it runs" "$out"
+	printf 'int main(void) { for (;;) __asm__ volatile("pause"); }\n' >"$tmp/s.c"
+	if gcc -static -o "$tmp/static" "$tmp/s.c" 2>/dev/null; then
+		start "$tmp/static"
+		"$cresset" doctor --json "${pids[-1]}" >"$tmp/json"
+		is "… of a static one cannot" "$(memory)" '["limited",false,false,false]'
+		holds "… with the reason" jq -e '.memory.library_why_not | test("static")' "$tmp/json"
+		kill "${pids[-1]}"
+	fi
+fi
+
 cat >"$tmp/waits.py" <<'PY'
 import sys
 import threading

@@ -8,7 +8,9 @@
 #include "collect/kernel/check.h"
 #include "collect/kernel/missing.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
 struct json;
@@ -58,11 +60,25 @@ void checks_json(struct json *j, const struct check *checks, size_t n);
  *
  *     pid, comm, bits (64 or 32), files [{path, deleted, state, build_id, names_from, functions,
  *     debug_file, go, frames_from, frame_rows,
- *     error, remedy}], jit {bytes, perf_map (null: none), remedy}
+ *     error, remedy}], jit {bytes, perf_map (null: none), remedy},
+ *     memory {state, go, go_why_not, library, library_loaded, library_why_not}
  *
  * state is "ok", "limited" or "missing"; unknown or absent values are null. Returns the exit
  * status. */
 int doctor_pid(struct cmd_line *line, const char *pid);
+
+/* --- doctor_memory.c: how allocations of a process can be recorded; changes nothing in it. */
+struct doctor_memory {
+	/* 0: Go's heap profile; -ENOTSUP: a Go program without symbols, by go_err; others: no Go
+	 * program. */
+	int go;
+	int library; /* 0: it can have the memory library, or has it; others: why not, in … */
+	bool is_loaded;
+	struct err go_err, library_err;
+};
+void doctor_memory_find(uint32_t pid, struct doctor_memory *out);
+void doctor_memory_text(struct buf *b, const struct term *term, const struct doctor_memory *m);
+void doctor_memory_json(struct json *j, const struct doctor_memory *m);
 
 /* cresset doctor --data. JSON:
  *

@@ -282,6 +282,14 @@ static void add_context(struct buf *b, const struct term *term, const struct ins
 	buf_addc(b, '\n');
 }
 
+static void add_memory(struct buf *b, const struct term *term, uint32_t pid)
+{
+	struct doctor_memory m;
+
+	doctor_memory_find(pid, &m);
+	doctor_memory_text(b, term, &m);
+}
+
 static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 			const struct inspection *in)
 {
@@ -294,9 +302,10 @@ static void add_process(struct buf *b, const struct term *term, uint32_t pid,
 	add_jit(b, term, pid, in);
 	for (size_t i = 0; i < in->runtimes.all.n; i++)
 		add_runtime(b, term, &in->runtimes.all.v[i]);
-	if (in->files.n || in->jit_bytes)
+	if (in->files.n || in->jit_bytes) {
+		add_memory(b, term, pid);
 		add_context(b, term, &in->context);
-	else
+	} else
 		buf_adds(b, " no code: a kernel thread, or a process that is exiting\n");
 }
 
@@ -355,6 +364,7 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 {
 	struct json j = json_to(b);
 	struct buf remedy = { 0 };
+	struct doctor_memory memory;
 
 	if (!is_jit_named(in))
 		add_jit_remedy(&remedy, pid, in);
@@ -379,6 +389,9 @@ static void add_json(struct buf *b, uint32_t pid, const struct inspection *in)
 	for (size_t i = 0; i < in->runtimes.all.n; i++)
 		json_runtime(&j, &in->runtimes.all.v[i]);
 	json_end(&j);
+	json_key(&j, "memory");
+	doctor_memory_find(pid, &memory);
+	doctor_memory_json(&j, &memory);
 	json_key(&j, "context");
 	json_context(&j, &in->context);
 	json_end(&j);
