@@ -202,13 +202,15 @@ bool live_is_possible(uint64_t number, uint64_t size, double weight)
 	       (double)size * weight < BYTES_MAX;
 }
 
-uint32_t live_rows(const struct live *l, live_block_fn *fn, void *ctx)
+/* Rows from..to; see live_rows. */
+static uint32_t read_rows(const struct live *l, size_t from, size_t to, live_block_fn *fn,
+			  void *ctx)
 {
 	const volatile struct live_row *rows =
 		(const volatile void *)((const char *)l->memory + LIVE_ROWS_AT);
 	uint32_t wrong = 0;
 
-	for (size_t i = 0; i < LIVE_ROWS; i++) {
+	for (size_t i = from; i < to; i++) {
 		struct live_block b = { .pointer = rows[i].pointer };
 		if (b.pointer <= LIVE_ROW_TAKEN)
 			continue;
@@ -224,6 +226,28 @@ uint32_t live_rows(const struct live *l, live_block_fn *fn, void *ctx)
 			fn(ctx, &b);
 		else
 			wrong++;
+	}
+	return wrong;
+}
+
+/* Reading a page that the program has never written would allocate it. */
+uint32_t live_rows(const struct live *l, live_block_fn *fn, void *ctx)
+{
+	const off_t end = LIVE_ROWS_AT + (off_t)LIVE_ROWS * (off_t)sizeof(struct live_row);
+	off_t at = LIVE_ROWS_AT;
+	uint32_t wrong = 0;
+
+	while (at < end) {
+		off_t from = lseek(l->lock, at, SEEK_DATA);
+		off_t to = from < at ? -1 : lseek(l->lock, from, SEEK_HOLE);
+
+		if ((from < 0 && errno == ENXIO) || from >= end)
+			break;
+		if (from < at || to <= from) /* it does not say: all of them */
+			from = at, to = end;
+		at = to < end ? to : end;
+		wrong += read_rows(l, (size_t)(from - LIVE_ROWS_AT) / sizeof(struct live_row),
+				   (size_t)(at - LIVE_ROWS_AT) / sizeof(struct live_row), fn, ctx);
 	}
 	return wrong;
 }
