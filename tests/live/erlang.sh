@@ -31,7 +31,7 @@ folded_of() { # ROOT FILE OPTION…
 	shift 2
 	# shellcheck disable=SC2016
 	timeout "$most_s" "$cresset" -q record -F 499 -o "$file" -- bash -c "$(declare -f run); run \"\$@\"" bash "$root" \
-		sh -c 'cd "$0" && exec erl "$@"' "$place" "$@" +S 1 -noshell -run prog main 500 -s erlang halt >"$tmp/log" 2>&1 </dev/null ||
+		sh -c 'cd "$0" && exec erl "$@"' "$place" "$@" +S 1 -noshell -run prog main 1000 -s erlang halt >"$tmp/log" 2>&1 </dev/null ||
 		not_ok "$version: the recording" "$(tail -3 "$tmp/log")"
 }
 for root in "${roots[@]}"; do

@@ -86,17 +86,22 @@ export class Leaks {
 	/** @param {any[]} leaks @param {string} unit */
 	draw(leaks, unit) {
 		this.text.textContent = leaks.length
-			? 'In use at each snapshot, and growing also in the second half of the range.'
+			? 'Memory in use that grows, also in the second half of the range.'
 			: 'No stack has memory in use that grows.';
 		this.body.replaceChildren(...(leaks.length ? [this.table(leaks, unit)] : []));
 	}
 	/** @param {any[]} leaks @param {string} unit */
 	table(leaks, unit) {
-		const names = ['Function', 'An hour', '95 %', 'In use', 'Survives', 'Process'];
+		const names = ['Function', 'Growth an hour', '95 %', 'In use', 'Survives', 'Process'],
+			isNumber = (/** @type {number} */ i) => i > 0 && i < names.length - 1;
 		return el(
 			'table',
 			{ 'aria-label': 'Leaks' },
-			el('thead', {}, el('tr', {}, ...names.map((n) => el('th', { scope: 'col' }, n)))),
+			el(
+				'thead',
+				{},
+				el('tr', {}, ...names.map((n, i) => el('th', { scope: 'col', class: isNumber(i) ? 'n' : '' }, n)))
+			),
 			el('tbody', {}, ...leaks.map((l) => this.row(l, unit)))
 		);
 	}
