@@ -256,7 +256,9 @@ static void copy_rows(struct collect_heap *h, struct heap_program *p)
 	p->is_cut = false;
 	h->stats.wrong += live_rows(&p->live, take_row, &c);
 	p->rows = xrealloc(p->rows, (p->n_rows + 1) * sizeof *p->rows);
-	if (!p->is_cut)
+	if (p->is_cut)
+		note_problem(h, p->owner.pid, "more sampled blocks in use than are read");
+	else
 		resolve_heap_read(h->resolver, p->owner.pid);
 }
 
