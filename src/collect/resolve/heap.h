@@ -20,7 +20,7 @@
 enum {
 	/* limit: sampled allocations with a known stack, 24 bytes each */
 	HEAP_SAMPLES_MAX = 1 << 22,
-	/* limit: the same, always on */
+	/* limit: sampled allocations with a known stack, always on */
 	HEAP_SAMPLES_ALWAYS = 1 << 19,
 	/* Then freed ones are dropped before a cut, and again at twice the rest. */
 	HEAP_SAMPLES_MANY = 1 << 18,
