@@ -89,7 +89,7 @@ is "a program in C has no interpreter in it" "$(jq -c .runtimes "$tmp/json")" '[
 
 memory() { jq -c ".memory | [.state, .go, .library, .library_loaded]" "$tmp/json"; }
 if [ "$(id -u)" = 0 ]; then
-	inspect "$(command -v sleep)" 1000
+	inspect "$(type -P sleep)" 1000 # not the function of lib.sh
 	is "allocations of a program can be recorded" "$(memory)" '["ok",false,true,false]'
 	run_cresset doctor "$pid"
 	has "… as text" "library  can be loaded while it runs" "$out"

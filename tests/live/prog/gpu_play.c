@@ -7,6 +7,8 @@
  *     play graph EVERY NODES     each EVERYth launch is a graph of the first NODES kernels instead
  *     play copy EVERY BYTES      each EVERYth launch is followed by a copy to the device
  *     play pace US               a pause after each 64 launches
+ *     play waits PERCENT         then also a wait while a lane of the ring is fuller than that, which the library itself never
+ *                                does: a reader that is late loses nothing. Not for programs that are detached
  *
  * It says "ready" and then does what it reads, a word a line: go (and says "done"), warm (a kernel of that name in each
  * context), fresh (each kernel once in a context of its own, which is made for that and destroyed), fork (a child that
@@ -41,7 +43,8 @@ static int (*cuLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, uns
 
 static struct {
 	char kernel[KERNELS][128];
-	int n_kernels, threads, launches, graph_every, nodes, copy_every, copy_bytes, pace_us;
+	int n_kernels, threads, launches, graph_every, nodes, copy_every, copy_bytes, pace_us,
+		full_percent;
 } script = { .threads = 1 };
 static void *contexts[DEVICES], *functions[KERNELS], *graph, *warm_up;
 static int n_devices;
@@ -64,6 +67,8 @@ static void statement(int n, char **w)
 		script.copy_every = a, script.copy_bytes = b;
 	else if (!strcmp(w[1], "pace"))
 		script.pace_us = a;
+	else if (!strcmp(w[1], "waits"))
+		script.full_percent = a;
 }
 
 static void load(void)
@@ -134,9 +139,37 @@ static void one(int t, int i, void *stream)
 		cuMemcpyHtoDAsync(0x1000, NULL, script.copy_bytes, stream);
 }
 
+/* Returns the ring of the library in this process, or NULL. */
+static const volatile struct ring_control *own_ring(void)
+{
+	char line[512];
+	unsigned long start = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	while (maps && !start && fgets(line, sizeof line, maps))
+		if (strstr(line, "memfd:cresset-ring"))
+			start = strtoul(line, NULL, 16);
+	if (maps)
+		fclose(maps);
+	return (const void *)start;
+}
+
+static bool is_full(const volatile struct ring_control *ring)
+{
+	const volatile struct ring_lane *lanes =
+		(const volatile void *)((const volatile char *)ring + RING_LANES_AT);
+
+	for (uint32_t i = 0; i < ring->lanes; i++)
+		if ((lanes[i].head - lanes[i].tail) * 100 >
+		    (uint64_t)lanes[i].size * script.full_percent)
+			return true;
+	return false;
+}
+
 static void *work(void *arg)
 {
 	int t = (int)(intptr_t)arg;
+	const volatile struct ring_control *ring = script.full_percent ? own_ring() : NULL;
 	void *stream;
 
 	cuCtxSetCurrent(contexts[t % n_devices]);
@@ -145,6 +178,8 @@ static void *work(void *arg)
 		one(t, i, stream);
 		if (i % 64 == 63 && script.pace_us)
 			usleep(script.pace_us);
+		while (i % 64 == 63 && ring && is_full(ring))
+			usleep(1000);
 	}
 	return NULL;
 }
@@ -223,21 +258,6 @@ static void load_late(void)
 	usleep(100000); /* the first one's thread makes its ring */
 	if (!dlopen(copy, RTLD_NOW))
 		_exit(4);
-}
-
-/* Returns the ring of the library in this process, or NULL. */
-static const volatile struct ring_control *own_ring(void)
-{
-	char line[512];
-	unsigned long start = 0;
-	FILE *maps = fopen("/proc/self/maps", "r");
-
-	while (maps && !start && fgets(line, sizeof line, maps))
-		if (strstr(line, "memfd:cresset-ring"))
-			start = strtoul(line, NULL, 16);
-	if (maps)
-		fclose(maps);
-	return (const void *)start;
 }
 
 /* Also if its window cannot open. */
