@@ -190,14 +190,29 @@ static bool has_ended(uint32_t pid)
 	return readlink(path, target, sizeof target) < 0 && errno == ENOENT;
 }
 
+static void add_file(struct collect_gpu *g, const struct mapped_file *f)
+{
+	struct stat st;
+	int fd = proc_reader_open(g->reader, f, &st);
+
+	if (fd < 0)
+		return;
+	gpu_probes_add(g->probes, f->pid, f->path, fd);
+	close(fd);
+}
+
 /* After lost records, processes that have ended may still be known. Nothing states any more whom
  * they were reserved for. */
-static void found_file(void *ctx, uint32_t pid, const char *path, int fd)
+static void found_file(void *ctx, const struct mapped_file *f, int fd)
 {
 	struct collect_gpu *g = ctx;
 
-	if (may_be_target(g, pid) && !has_ended(pid) && !is_kept_for_other(g, pid))
-		gpu_probes_add(g->probes, pid, path, fd);
+	if (!may_be_target(g, f->pid) || has_ended(f->pid) || is_kept_for_other(g, f->pid))
+		return;
+	if (fd >= 0)
+		gpu_probes_add(g->probes, f->pid, f->path, fd);
+	else if (!device_is_far(f->pid, f->maj, f->min))
+		add_file(g, f);
 }
 
 static void tell(const struct collect_gpu *g, enum gpu_program_news what, uint32_t pid,
@@ -250,13 +265,8 @@ static void add_mapped(struct collect_gpu *g, const struct side_record *r)
 				       .maj = r->maj,
 				       .min = r->min,
 				       .ino = r->ino };
-	struct stat st;
-	int fd = proc_reader_open(g->reader, &f, &st);
 
-	if (fd < 0)
-		return;
-	gpu_probes_add(g->probes, r->pid, r->name, fd);
-	close(fd);
+	add_file(g, &f);
 }
 
 bool collect_gpu_seen(struct collect_gpu *g, const struct side_record *r)

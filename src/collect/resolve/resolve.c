@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "collect/kernel/side_band.h"
 #include "collect/kernel/walk_end.h"
+#include "collect/proc/mapped_file.h"
 #include "collect/proc/proc_stat.h"
 #include "collect/process/image.h"
 #include "collect/process/object.h"
@@ -604,7 +605,7 @@ void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolv
 }
 
 void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
-			void (*found)(void *ctx, uint32_t pid, const char *path, int fd), void *ctx)
+			void (*found)(void *ctx, const struct mapped_file *f, int fd), void *ctx)
 {
 	for (size_t i = 0; i < r->processes.all.n; i++) {
 		const struct process *p = r->processes.all.v[i];
@@ -613,14 +614,25 @@ void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
 			const struct image_map *m = &p->image->maps.v[k];
 			const struct object_place place = { p->pid, m->start, m->end, m->pgoff };
 
-			const char *name = r->objects.all.v[m->object]->name;
+			const struct object *own = r->objects.all.v[m->object];
 
-			if (!name || !is_wanted(name))
+			if (!own->name || !is_wanted(own->name))
 				continue;
+			const struct mapped_file f = { .pid = p->pid,
+						       .start = m->start,
+						       .end = m->end,
+						       .pgoff = m->pgoff,
+						       .path = own->name,
+						       .maj = own->maj,
+						       .min = own->min,
+						       .ino = own->ino };
 			struct object *o = object_use(&r->objects, m->object, &place);
-			int fd = o->is_far ? -1 : object_fd(&r->objects, o);
-			if (fd >= 0)
-				found(ctx, p->pid, o->name, fd);
+			if (o->is_far)
+				continue;
+			if (o != own && own->ino) /* a copy, which has the same names */
+				found(ctx, &f, -1);
+			else if (object_fd(&r->objects, o) >= 0)
+				found(ctx, &f, o->fd);
 		}
 	}
 }

@@ -133,10 +133,10 @@ bool resolve_name_kernel(struct resolver *r);
 void resolve_set_sink(struct resolver *r, struct sink *sink, const struct resolve_types *types,
 		      struct profile_copy *copy);
 /* Finds the mapped files of processes whose path is wanted; the descriptors stay the resolver's. A
- * file may come more than once. */
+ * file may come more than once. fd -1: it is a copy of another file, and was not opened. */
+struct mapped_file;
 void resolve_find_files(struct resolver *r, bool (*is_wanted)(const char *path),
-			void (*found)(void *ctx, uint32_t pid, const char *path, int fd),
-			void *ctx);
+			void (*found)(void *ctx, const struct mapped_file *f, int fd), void *ctx);
 /* Puts the GPU memory in use now into the sink, one sample per origin, and one of 0 for a process
  * that had some at the last call and has none now. is_there: whether the kernel still has an
  * allocation; if not, it is forgotten. NULL: none is forgotten. */
