@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tier: live
-# Memory of Go programs, as tests/promise/go_heap.sh, built with each Go that tests/live/lib_python_roots.sh has fetched: with and without C, and position
-# independent.
+# Memory of Go programs, as tests/promise/go_heap.sh, built with each Go that tests/live/lib_python_roots.sh has fetched: with and without C, position
+# independent, and stripped.
 . tests/live/lib.sh
 . tests/live/lib_go_heap.sh
 needs_recording
@@ -13,7 +13,8 @@ for root in "${roots[@]}"; do
 	CGO_ENABLED=0 made "$version" "$root" -tags profile
 	CGO_ENABLED=0 made "$version-pie" "$root" -tags profile -buildmode=pie
 	CGO_ENABLED=1 made "$version-cgo" "$root" -tags profile,cgo_part -ldflags -linkmode=external
-	for name in "$version" "$version-pie" "$version-cgo"; do
+	CGO_ENABLED=0 made "$version-stripped" "$root" -tags profile -ldflags '-s -w'
+	for name in "$version" "$version-pie" "$version-cgo" "$version-stripped"; do
 		whole_life "$name" "$name"
 		second_part "$name" "$name"
 		rm -f "$tmp/go_heap-$name"

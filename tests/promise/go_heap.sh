@@ -41,8 +41,14 @@ holds "another recording turns it on" until_rate 524288 "$off" "$tmp/go_heap-off
 kill -9 "$killed"
 holds "… and is killed: it is off" until_rate 0 "$off" "$tmp/go_heap-off"
 : >"$tmp/off/end"
-made stripped "$(go env GOROOT)" -tags profile -ldflags -s
-"$cresset" record --no-progress -e inuse -o "$tmp/none.cresset" -- "$tmp/go_heap-stripped" "$tmp" >"$tmp/out" 2>"$tmp/err"
-is "a stripped one is refused" $? 4
-holds "… by name" grep -q 'a Go program without symbols' "$tmp/err"
+# Without symbols the profile is found in the code, and read; it is not turned on.
+made stripped "$(go env GOROOT)" -tags profile -ldflags '-s -w'
+whole_life "stripped" stripped
+made bare "$(go env GOROOT)" -ldflags '-s -w'
+mkdir "$tmp/bare" && touch "$tmp/bare/start" && : >"$tmp/truth"
+start "$tmp/go_heap-bare" "$tmp/bare" >"$tmp/truth"
+holds "a stripped one with its profile off is ready" states ready
+"$cresset" record --no-progress -e inuse -d 1 -o "$tmp/none.cresset" -p "${pids[-1]}" >"$tmp/out" 2>"$tmp/err"
+is "it has no samples" $? 8
+holds "… for a reason" grep -q 'is not turned on: the program has no symbols' "$tmp/err"
 finish

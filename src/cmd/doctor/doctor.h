@@ -74,6 +74,7 @@ struct doctor_memory {
 	int go;
 	int library; /* 0: it can have the memory library, or has it; others: why not, in … */
 	bool is_loaded;
+	bool go_by_code; /* it has no symbols: its profile cannot be turned on */
 	struct err go_err, library_err;
 };
 void doctor_memory_find(uint32_t pid, struct doctor_memory *out);

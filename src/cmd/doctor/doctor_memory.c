@@ -7,39 +7,11 @@
 #include "cmd/doctor/doctor.h"
 #include "collect/inspect/inspect.h"
 #include "mem/go/go_heap.h"
-#include "symbol/elf/elf_file.h"
-#include "symbol/elf/elf_layout.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LOOK_NS 200000000ull
-
-/* -ENODATA: it is not a Go program; -ENOTSUP: one without symbols; 0: one with a profile. */
-static int find_go(uint32_t pid, struct err *err)
-{
-	struct elf_layout layout = { 0 };
-	struct go_heap heap;
-	struct elf_file f;
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 ? -ENODATA : elf_file_open(&f, fd, err);
-	if (rc == 0) {
-		rc = elf_layout_read(&layout, &f, err);
-		rc = rc ? rc : go_heap_find(&f, &layout, &heap, err);
-		elf_layout_done(&layout);
-		elf_file_close(&f);
-	}
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
 
 void doctor_memory_find(uint32_t pid, struct doctor_memory *out)
 {
@@ -51,9 +23,11 @@ void doctor_memory_find(uint32_t pid, struct doctor_memory *out)
 		.wait_ns = LOOK_NS,
 	};
 	struct gpu_attach_report report = { 0 };
+	struct go_heap heap;
 
 	*out = (struct doctor_memory){ 0 };
-	out->go = find_go(pid, &out->go_err);
+	out->go = inspect_go_heap(pid, &heap, &out->go_err);
+	out->go_by_code = out->go == 0 && heap.is_by_code;
 	out->library = gpu_attach(pid, &opts, &report, &out->library_err);
 	out->is_loaded = report.already;
 }
@@ -74,9 +48,12 @@ void doctor_memory_text(struct buf *b, const struct term *term, const struct doc
 	term_check(b, term, state_of(m));
 	buf_adds(b, " allocations (-e alloc,inuse)");
 	if (m->go == 0)
-		buf_adds(b,
-			 "\n     Go       by its own heap profile, from outside; turned on where "
-			 "the linker turned it off");
+		buf_adds(b, m->go_by_code
+				    ? "\n     Go       by its own heap profile, found in its code; "
+				      "where the linker turned it off, it stays off"
+				    : "\n     Go       by its own heap profile, from outside; "
+				      "turned on "
+				      "where the linker turned it off");
 	else if (m->go == -ENOTSUP) {
 		buf_adds(b, "\n     Go       not recorded: ");
 		add_words(b, m->go_err.text);

@@ -17,6 +17,7 @@
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_layout.h"
 #include "symbol/elf/elf_tls.h"
+#include "symbol/go/gopclntab.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,10 +85,12 @@ static bool has_name(const struct elf_file *f, const char *name)
 static int find_go_heap(const struct elf_file *f, struct err *err)
 {
 	struct elf_layout layout = { 0 };
+	struct gopclntab table = { 0 };
 	struct go_heap heap;
 	int rc = elf_layout_read(&layout, f, err);
 
-	rc = rc ? rc : go_heap_find(f, &layout, &heap, err);
+	rc = rc ? rc : go_heap_find(f, &layout, &table, &heap, err);
+	gopclntab_close(&table);
 	elf_layout_done(&layout);
 	return rc;
 }

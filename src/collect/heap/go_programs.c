@@ -142,8 +142,8 @@ static int read_program_file(struct go_program *p, struct err *err)
 	int rc = elf_file_open(&p->file, p->fd, err);
 
 	rc = rc ? rc : elf_layout_read(&p->layout, &p->file, err);
-	rc = rc ? rc : go_heap_find(&p->file, &p->layout, &p->heap, err);
-	return rc ? rc : gopclntab_open(&p->table, &p->file, &p->layout, err);
+	rc = rc ? rc : go_heap_find(&p->file, &p->layout, &p->table, &p->heap, err);
+	return rc || p->heap.is_by_code ? rc : gopclntab_open(&p->table, &p->file, &p->layout, err);
 }
 
 /* Returns -EAGAIN if the process has not responded in time. */
@@ -195,9 +195,21 @@ static size_t n_open(const struct collect_heap *h)
 	return n;
 }
 
+static void note_if_off(struct collect_heap *h, const struct go_program *p)
+{
+	if (!p->is_read || !p->is_off || p->rows.n || p->is_asked)
+		return;
+	note(h, p->pid,
+	     p->heap.is_by_code
+		     ? "Go's heap profile is off, and is not turned on: the program has no symbols"
+		     : "Go's heap profile is off: the program never uses it, as with "
+		       "net/http/pprof, or sets MemProfileRate to 0; --mem-switch turns it on");
+}
+
 /* Leaves the rows, if it has any. */
 static void end(struct collect_heap *h, struct go_program *p)
 {
+	note_if_off(h, p);
 	p->has_ended = true;
 	if (p->rows.n)
 		close_file(p);
@@ -496,7 +508,8 @@ static bool may_switch(const struct go_program *p)
 {
 	const struct heap_opts *opts = p->h->opts;
 
-	if (p->h->go_switch.fd < 0 || p->is_asked || !p->is_off || !p->is_read)
+	if (p->h->go_switch.fd < 0 || p->is_asked || !p->is_off || !p->is_read ||
+	    p->heap.is_by_code)
 		return false;
 	return opts->switches_all ||
 	       (opts->switches.apply &&
@@ -641,12 +654,8 @@ void go_programs_cut(struct collect_heap *h)
 	for (size_t i = h->go.n; i-- > 0;) {
 		struct go_program *p = h->go.v[i];
 
-		if (p->is_read && p->is_off && !p->rows.n && !p->is_asked)
-			note(h, p->pid,
-			     "Go's heap profile is off: the program never uses it, as with "
-			     "net/http/pprof, or sets MemProfileRate to 0; --mem-switch turns it "
-			     "on");
-		else if (p->is_off && p->is_asked && p->read_s > p->since_s + 1)
+		note_if_off(h, p);
+		if (p->is_off && p->is_asked && p->read_s > p->since_s + 1)
 			note(h, p->pid, "Go's heap profile could not be switched on");
 		h->stats.go_programs += p->rows.n > 0;
 		h->stats.go_stacks += p->rows.n;

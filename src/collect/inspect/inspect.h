@@ -99,4 +99,9 @@ void collect_check_capabilities(struct check *out);
 /* The view of a process for attach/attach.h: its mappings and the files behind them. */
 extern const struct gpu_attach_view attach_view;
 
+/* Whether the process is one of Go with a heap profile (mem/go/go_heap.h): returns as go_heap_find;
+ * -ENODATA also where its file cannot be opened. */
+struct go_heap;
+int inspect_go_heap(uint32_t pid, struct go_heap *out, struct err *err);
+
 #endif

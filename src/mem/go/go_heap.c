@@ -22,21 +22,24 @@ static bool is_go(const struct elf_file *f)
 	       elf_file_section(f, ".note.go.buildid", SHT_NULL, &s);
 }
 
-int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct go_heap *out,
-		 struct err *err)
+int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct gopclntab *table,
+		 struct go_heap *out, struct err *err)
 {
 	GElf_Sym buckets, rate;
 	struct go_heap found = { .text = UINT64_MAX };
 
 	if (!is_go(f))
 		return err_set(err, ENODATA, "not a Go program");
-	if (!elf_find_static(f, "runtime.mbuckets", &buckets) ||
-	    !elf_find_static(f, "runtime.MemProfileRate", &rate))
-		return err_set(
-			err, ENOTSUP,
-			"a Go program without symbols: the place of its heap profile is unknown");
-	found.buckets = buckets.st_value;
-	found.rate = rate.st_value;
+	if (elf_find_static(f, "runtime.mbuckets", &buckets) &&
+	    elf_find_static(f, "runtime.MemProfileRate", &rate)) {
+		found.buckets = buckets.st_value;
+		found.rate = rate.st_value;
+	} else {
+		int rc = go_heap_find_by_code(f, layout, table, &found, err);
+		if (rc)
+			return rc;
+		found.is_by_code = true;
+	}
 	for (size_t i = 0; i < layout->segments.n; i++) {
 		const struct elf_segment *s = &layout->segments.v[i];
 

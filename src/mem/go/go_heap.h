@@ -35,6 +35,9 @@ enum {
 struct go_heap {
 	uint64_t buckets, rate;
 	uint64_t text, text_end;
+	/* Found in its code, as it has no symbols. Its profile is not switched on: that would write
+	 * to an address that only its code confirms. */
+	bool is_by_code;
 };
 
 struct go_bucket {
@@ -54,9 +57,14 @@ struct go_heap_memory {
 };
 
 /* Returns 0; -ENODATA: not a Go program; -ENOTSUP: its profile cannot be found, with the reason in
- * err. */
-int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct go_heap *out,
-		 struct err *err);
+ * err. table: zeroed; it is opened if needed, and the caller closes it. */
+int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct gopclntab *table,
+		 struct go_heap *out, struct err *err);
+
+/* go_heap_code.c: sets buckets and rate, for a program of Go that has no symbols. Returns 0 or
+ * -ENOTSUP. */
+int go_heap_find_by_code(const struct elf_file *f, const struct elf_layout *layout,
+			 struct gopclntab *table, struct go_heap *out, struct err *err);
 
 /* Reads the mean distance of samples in bytes; 0: it does not sample. Returns 0, -EFAULT, or
  * -EBADMSG if it is impossible. */
