@@ -13,9 +13,9 @@
 #include <stdlib.h>
 
 static const struct cmd *const commands[] = {
-	&cmd_up,     &cmd_agent,   &cmd_top,        &cmd_record, &cmd_report, &cmd_flame,
-	&cmd_diff,   &cmd_convert, &cmd_query,      &cmd_sql,    &cmd_serve,  &cmd_token,
-	&cmd_doctor, &cmd_gpu,     &cmd_completion, &cmd_help,   NULL,
+	&cmd_up,     &cmd_agent,   &cmd_top,   &cmd_record,     &cmd_report, &cmd_flame,
+	&cmd_diff,   &cmd_convert, &cmd_query, &cmd_sql,        &cmd_serve,  &cmd_token,
+	&cmd_doctor, &cmd_gpu,     &cmd_mem,   &cmd_completion, &cmd_help,   NULL,
 };
 
 /* Handles -h, --help-all and --version, at any position. Returns true if one was given. */

@@ -51,7 +51,7 @@ run_example() { # LINE
 	line=${line/-d 10/-d 0.3}
 	line=${line/-p 4242/-p $spinning}
 	line=${line/doctor 4242/doctor $spinning}
-	[[ $line != 'cresset gpu attach '* ]] || line="${line/4242/$waiting} --dry-run --force young,no-library"
+	[[ $line != 'cresset '???' attach '* ]] || line="${line/4242/$waiting} --dry-run --force young,no-library"
 	case $line in
 	'cresset top' | 'cresset top -p '*) line="$line --once -i 0.5s" ;;
 	'cresset up'*) line="interrupted $line --data $tmp/up --listen 127.0.0.1:0" ;;
@@ -79,7 +79,7 @@ n=0
 while read -r line; do
 	n=$((n + 1))
 	case $line in
-	*'cresset record '* | *'cresset doctor'* | *'cresset gpu attach '* | 'cresset up'* | 'cresset agent '* | 'cresset top' | 'cresset top -p '*)
+	*'cresset record '* | *'cresset doctor'* | *'cresset '???' attach '* | 'cresset up'* | 'cresset agent '* | 'cresset top' | 'cresset top -p '*)
 		if [ $can_record != 0 ]; then
 			skip "$line" "recording does not work here"
 			continue

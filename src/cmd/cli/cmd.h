@@ -179,13 +179,28 @@ int cmd_fail(enum cmd_status status, const struct err *err);
 int cmd_usage(const struct cmd_line *line, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* --- subcommand.c: commands of a command, such as `gpu attach`; its first argument names one. */
+
+enum { SUB_SOME = UINT32_MAX, SUB_MAYBE = UINT32_MAX - 1 };
+struct subcommand {
+	const char *name;  /* NULL ends a table */
+	const char *takes; /* its argument, in words */
+	uint32_t args;     /* SUB_SOME: one or more; SUB_MAYBE: one or none */
+	int (*run)(const struct cmd_line *line, const void *opts);
+};
+int subcommand_run(const struct cmd_line *line, const struct subcommand *table, const void *opts);
+
+/* Parses an argument that is the id of a process. Returns CMD_OK, or CMD_USAGE with the error
+ * printed. */
+int cmd_pid(const struct cmd_line *line, const char *arg, uint32_t *pid);
+
 /* Writes b to standard output and frees it. Returns CMD_OK, or CMD_NO_OUTPUT with the error
  * printed. */
 int cmd_print(struct buf *b);
 
 extern const struct cmd cmd_up, cmd_agent, cmd_top, cmd_record, cmd_report, cmd_flame, cmd_diff,
-	cmd_convert, cmd_query, cmd_sql, cmd_serve, cmd_token, cmd_doctor, cmd_gpu, cmd_completion,
-	cmd_help;
+	cmd_convert, cmd_query, cmd_sql, cmd_serve, cmd_token, cmd_doctor, cmd_gpu, cmd_mem,
+	cmd_completion, cmd_help;
 
 /* --- format_name.c: names of formats on the command line. */
 

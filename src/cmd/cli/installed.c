@@ -22,3 +22,19 @@ int installed_dirs(struct installed_dirs *dirs, struct err *err)
 	snprintf(lib, INSTALLED_DIR_MAX, "%.*s/lib/cresset", (int)(slash ? slash - own : 0), own);
 	return 0;
 }
+
+int installed_library(const char *name, char path[INSTALLED_PATH_MAX], struct err *err)
+{
+	struct installed_dirs dirs;
+
+	if (installed_dirs(&dirs, err))
+		return -ENOENT;
+	for (size_t i = 0; i < INSTALLED_PLACES; i++) {
+		snprintf(path, INSTALLED_PATH_MAX, "%s/%s", dirs.v[i], name);
+		if (access(path, F_OK) == 0)
+			return 0;
+	}
+	err_set(err, ENOENT, "%s does not exist", name);
+	return err_hint(err, "searched the directory of this program and ../lib/cresset from "
+			     "there\n--library FILE names another place");
+}

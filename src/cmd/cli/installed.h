@@ -16,4 +16,8 @@ struct installed_dirs {
 /* Returns -errno if /proc does not say where this program is. */
 int installed_dirs(struct installed_dirs *dirs, struct err *err);
 
+enum { INSTALLED_PATH_MAX = 1024 };
+/* Finds a library that programs load. Returns -ENOENT if it is at neither place. */
+int installed_library(const char *name, char path[INSTALLED_PATH_MAX], struct err *err);
+
 #endif

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cmd/cli/cmd.h"
+#include "cmd/cli/installed.h"
 #include "cmd/daemon/users.h"
 #include "cmd/files/kernel.h"
 #include "cmd/files/names_env.h"
@@ -275,7 +276,7 @@ struct always {
 	struct label_text labels[ALWAYS_MAX_LABELS];
 	size_t n_labels;
 	/* With --gpu-attach, --mem-attach. */
-	char library[UP_ATTACHES][GPU_LIBRARY_PATH_MAX];
+	char library[UP_ATTACHES][INSTALLED_PATH_MAX];
 	const char *cache_root;
 };
 
@@ -300,11 +301,11 @@ void always_free(struct always *a)
 	free(a);
 }
 
-static int find_library(const struct gpu_attach_library *kind, char path[GPU_LIBRARY_PATH_MAX])
+static int find_library(const struct gpu_attach_library *kind, char path[INSTALLED_PATH_MAX])
 {
 	struct err err = { 0 };
 
-	if (!gpu_library_path(kind->name, path, &err))
+	if (!installed_library(kind->name, path, &err))
 		return CMD_OK;
 	err_hint(&err, "searched the directory of this program and ../lib/cresset from there");
 	return cmd_fail(CMD_UNSUPPORTED, &err);

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/json/json.h"
 #include "cmd/cli/cmd.h"
+#include "cmd/cli/installed.h"
 #include "cmd/cli/term.h"
 #include "cmd/files/kernel.h"
 #include "cmd/gpu/gpu_setup.h"
@@ -174,19 +175,19 @@ static void say_profiling(const struct gpu_now *now, struct check *c)
 
 static void say_library(const struct gpu_survey *s, struct check *c)
 {
-	char path[GPU_LIBRARY_PATH_MAX];
+	char path[INSTALLED_PATH_MAX];
 	struct err err = { 0 };
 	uint32_t uses = 0, has = 0;
 
 	for (size_t i = 0; i < s->all.n; i++) {
-		uses += s->all.v[i].uses_gpu;
+		uses += s->all.v[i].is_user;
 		has += s->all.v[i].has_library;
 	}
 	*c = (struct check){ .name = "GPU time", .state = CHECK_OK };
 	int n = snprintf(c->detail, sizeof c->detail,
 			 "programs that use a GPU: %u, with the library: %u", uses, has);
 
-	if (gpu_library_path(cuda_attach_library.name, path, &err) < 0) {
+	if (installed_library(cuda_attach_library.name, path, &err) < 0) {
 		c->state = CHECK_LIMITED;
 		snprintf(c->detail + n, sizeof c->detail - n, "; none can get it: %.60s", err.text);
 		snprintf(c->remedy, sizeof c->remedy,
@@ -228,7 +229,7 @@ static size_t doctor_gpu(struct check *out, size_t max)
 	if (max < DOCTOR_GPU_CHECKS)
 		return 0;
 	gpu_now_read(&now);
-	gpu_survey(cuda_attach_library.name, &survey);
+	gpu_survey(&survey_cuda, &survey);
 	say_gpus(&now, &out[n++]);
 	bool is_here = now.status.state == GPU_WORKS;
 

@@ -2,18 +2,9 @@
  * table, in a separate file. */
 #include "cmd/gpu/gpu.h"
 
-#include <string.h>
-
 #define PART(title, member) .group = title, .offset = offsetof(struct gpu_opts, member)
 static const struct cmd_opt gpu_options[] = {
-	{ "n", "dry-run", NULL, "only print the steps and the thread that would be stopped",
-	  OPT_FLAG, PART("Attaching", dry_run), .basic = true },
-	{ NULL, "force", "WHY,...", "attach despite: young, no-library, seccomp, user-namespace",
-	  OPT_CHOICES, PART("Attaching", forced), .words = gpu_force_words, .basic = true },
-	{ NULL, "library", "FILE", "library to load instead of the installed one", OPT_STRING,
-	  PART("Attaching", library) },
-	{ NULL, "wait", "TIME", "time limit for finding a thread to stop", OPT_DURATION,
-	  PART("Attaching", wait_ns), .def = "5s" },
+	ATTACH_OPTIONS(gpu_opts),
 	{ NULL, "stacks", NULL, "instructions as folded stacks, for a flame graph", OPT_FLAG,
 	  PART("Code", stacks) },
 	{ NULL, "image", "N", "show this cubin of a file with several, by instruction", OPT_U64,
@@ -21,33 +12,18 @@ static const struct cmd_opt gpu_options[] = {
 	{ 0 },
 };
 
-static const struct gpu_subcommand subcommands[] = {
+static const struct subcommand subcommands[] = {
 	{ "list", "", 0, gpu_list_run },
 	{ "attach", "the id of a process", 1, gpu_attach_run },
 	{ "detach", "the id of a process", 1, gpu_detach_run },
-	{ "status", "at most the id of a process", GPU_MAYBE, gpu_status_run },
-	{ "code", "files", GPU_SOME, gpu_code_run },
+	{ "status", "at most the id of a process", SUB_MAYBE, gpu_status_run },
+	{ "code", "files", SUB_SOME, gpu_code_run },
+	{ 0 },
 };
-
-static bool takes(const struct gpu_subcommand *s, size_t args)
-{
-	return s->args == GPU_SOME ? args >= 1 : s->args == GPU_MAYBE ? args <= 1 : args == s->args;
-}
 
 static int gpu_run(struct cmd_line *line, const void *opts)
 {
-	const char *what = line->args.v[0];
-
-	for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
-		const struct gpu_subcommand *s = &subcommands[i];
-		if (strcmp(what, s->name) != 0)
-			continue;
-		if (!takes(s, line->args.n - 1))
-			return cmd_usage(line, s->args ? "%s takes %s" : "%s takes no argument",
-					 s->name, s->takes);
-		return s->run(line, opts);
-	}
-	return cmd_usage(line, "'%s' is not one of: list, attach, detach, status, code", what);
+	return subcommand_run(line, subcommands, opts);
 }
 
 const struct cmd cmd_gpu = {

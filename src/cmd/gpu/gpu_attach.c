@@ -1,152 +1,16 @@
-/* cresset gpu attach PID: late attach (attach/attach.h) from the command line. */
-#include "attach/attach_library.h"
-#include "base/buf.h"
+/* cresset gpu attach PID. */
 #include "base/err.h"
-#include "base/escape.h"
-#include "base/fs.h"
-#include "base/json/json.h"
-#include "base/log.h"
-#include "base/parse.h"
 #include "cmd/gpu/gpu.h"
-#include "cmd/gpu/gpu_setup.h"
-#include "collect/inspect/inspect.h"
 #include "gpu/ring/ring_look.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
 
-const char *const gpu_force_words[] = { "young", "no-library", "seccomp", "user-namespace", NULL };
-static const enum gpu_attach_refusal forced[] = { GPU_ATTACH_YOUNG, GPU_ATTACH_NO_LIBRARY,
-						  GPU_ATTACH_SECCOMP, GPU_ATTACH_USER_NAMESPACE };
-
-/* --- the library ------------------------------------------------------------------------------ */
-
-/* A dry run needs only its name. */
-static int read_library(struct gpu_attach_library *library, const struct gpu_opts *o,
-			struct buf *image, struct err *err)
-{
-	const char *slash = o->library ? strrchr(o->library, '/') : NULL;
-
-	if (o->library)
-		library->name = slash ? slash + 1 : o->library;
-	if (o->dry_run)
-		return 0;
-	if (o->library)
-		return fs_read_at(AT_FDCWD, o->library, GPU_ATTACH_MAX_BYTES, image, err);
-	char path[GPU_LIBRARY_PATH_MAX];
-	int rc = gpu_library_path(library->name, path, err);
-	return rc ? rc : fs_read_at(AT_FDCWD, path, GPU_ATTACH_MAX_BYTES, image, err);
-}
-
-/* --- the result ------------------------------------------------------------------------------- */
-
-static const char *verdict(const struct gpu_attach_report *r, bool dry_run, bool is_back)
-{
-	return is_back      ? "reattached"
-	       : r->already ? "already"
-	       : r->refusal ? "refused"
-	       : dry_run    ? "possible"
-	       : r->loaded  ? "loaded"
-			    : "failed";
-}
-
-static void put_json(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run,
-		     bool is_back, const struct err *err)
-{
-	struct json j = json_to(b);
-
-	json_obj(&j);
-	json_key_u64(&j, "pid", pid);
-	json_key_text(&j, "result", verdict(r, dry_run, is_back));
-	json_key_text(&j, "refusal", r->refusal ? gpu_attach_refusal_words[r->refusal] : NULL);
-	json_key_text(&j, "error", err->code ? err->text : NULL);
-	json_key_u64(&j, "tid", r->tid);
-	json_key_text(&j, "thread", r->tid ? r->thread : NULL);
-	json_key_text(&j, "syscall", r->syscall);
-	json_key_bool(&j, "at_entry", r->at_entry);
-	json_key_bool(&j, "running", r->running);
-	json_key_bool(&j, "restarted", r->restarted);
-	json_key_bool(&j, "by_file", r->by_file);
-	json_key_u64(&j, "stop_us", r->held_ns / 1000);
-	json_key_u64(&j, "load_us", r->load_ns / 1000);
-	json_key_u64(&j, "given_back", r->given_back);
-	json_key_u64(&j, "rounds", r->rounds);
-	json_key_u64(&j, "pages_left", r->pages_left);
-	json_end(&j);
-	buf_addc(b, '\n');
-}
-
-static void put_thread(struct buf *b, const struct gpu_attach_report *r)
-{
-	buf_addf(b, "thread %" PRIu32 " (", r->tid);
-	esc_term(b, r->thread, strlen(r->thread), sizeof r->thread);
-	buf_addf(b, ") in %s",
-		 r->running   ? "its own code"
-		 : r->syscall ? r->syscall
-			      : "a system call");
-}
-
-static void put_text(struct buf *b, uint32_t pid, const struct gpu_attach_report *r, bool dry_run,
-		     bool is_back)
-{
-	buf_addf(b, "process %" PRIu32 ": ", pid);
-	if (is_back) {
-		buf_adds(b, "the library was detached and is active again; nothing was stopped\n");
-		return;
-	}
-	if (r->already) {
-		buf_adds(b, "the library is already there; nothing was done\n");
-		return;
-	}
-	if (dry_run) {
-		buf_adds(b, "can be attached to: ");
-		put_thread(b, r);
-		buf_adds(b, " would be stopped; nothing was done\n");
-		return;
-	}
-	buf_adds(b, "the library is loaded\n  stopped   ");
-	put_thread(b, r);
-	buf_addf(b,
-		 ", for %" PRIu64
-		 " us\n  restored  registers, vector registers, errno, signal mask%s\n",
-		 r->held_ns / 1000, r->restarted ? "; its system call was restarted" : "");
-	buf_addf(b, "  loaded    %" PRIu64 " us later, by a separate thread%s\n", r->load_ns / 1000,
-		 r->by_file ? ", from /tmp of the process" : "");
-}
-
-static int status_of(int rc, const struct gpu_attach_report *r)
-{
-	switch (r->refusal) {
-	case GPU_ATTACH_NOT_REFUSED:
-		return rc == -ESRCH     ? CMD_NO_TARGET
-		       : rc == -EBADMSG ? CMD_BAD_INPUT
-		       : rc < 0         ? CMD_FAILED
-					: CMD_OK;
-	case GPU_ATTACH_GONE:
-	case GPU_ATTACH_ZOMBIE:
-		return CMD_NO_TARGET;
-	case GPU_ATTACH_PERMISSION:
-	case GPU_ATTACH_PTRACE_SCOPE:
-	case GPU_ATTACH_LSM:
-		return CMD_PERMISSION;
-	default:
-		return CMD_UNSUPPORTED;
-	}
-}
-
-/* --- the command ------------------------------------------------------------------------------ */
-
-/* Reattaches a library that is loaded but detached. One that is still loading, or another library,
- * has no ring. */
-static int bring_back(uint32_t pid, const struct gpu_attach_library *library, bool *is_back,
+/* Reattaches a library that is loaded but detached. One that is still loading has no ring. */
+static int bring_back(uint32_t pid, const struct gpu_attach_report *r, bool *is_back,
 		      struct err *err)
 {
 	struct err why = { 0 };
-	int rc = strcmp(library->name, cuda_attach_library.name) ? -EALREADY
-								 : ring_reattach(pid, &why);
+	int rc = r->already ? ring_reattach((pid_t)pid, &why) : -EALREADY;
 
 	*is_back = rc == 0;
 	if (rc != -ETIMEDOUT && rc != -ENOMEM)
@@ -155,62 +19,11 @@ static int bring_back(uint32_t pid, const struct gpu_attach_library *library, bo
 	return rc;
 }
 
-static int attach_one(const struct cmd_line *line, uint32_t pid, const struct gpu_attach_opts *opts)
+int gpu_attach_run(const struct cmd_line *line, const void *opts)
 {
-	struct gpu_attach_report report;
-	struct err err = { 0 };
-	struct buf b = { 0 };
-	bool is_back = false;
-	int rc = gpu_attach(pid, opts, &report, &err), status;
+	static const struct attach_kind kind = { &cuda_attach_library, bring_back,
+						 "nothing was done", NULL };
+	const struct gpu_opts *o = opts;
 
-	if (rc == 0 && report.already && !opts->dry_run)
-		rc = bring_back(pid, opts->library, &is_back, &err);
-	status = status_of(rc, &report);
-	if (line->globals.json)
-		put_json(&b, pid, &report, opts->dry_run, is_back, &err);
-	else if (rc == 0)
-		put_text(&b, pid, &report, opts->dry_run, is_back);
-	if (report.pages_left)
-		log_warn("%" PRIu32 " pages of ours stay mapped in process %" PRIu32,
-			 report.pages_left, pid);
-	if (rc < 0)
-		cmd_fail(status, &err);
-	int printed = cmd_print(&b);
-	return status ? status : printed;
-}
-
-static void say_slow(void *ctx, uint32_t pid, uint32_t tid)
-{
-	(void)ctx;
-	log_warn("a system call that cresset runs in thread %" PRIu32 " of process %" PRIu32
-		 " blocks in the kernel; the thread is restored when the call returns",
-		 tid, pid);
-}
-
-int gpu_attach_run(const struct cmd_line *line, const struct gpu_opts *o)
-{
-	struct gpu_attach_library library = cuda_attach_library;
-	struct gpu_attach_opts opts = { .view = &attach_view,
-					.library = &library,
-					.dry_run = o->dry_run,
-					.wait_ns = o->wait_ns,
-					.slow = say_slow };
-	struct buf image = { 0 };
-	struct err err = { 0 };
-	uint64_t pid;
-
-	if (parse_u64(line->args.v[1], &pid) < 0 || pid == 0 || pid > INT32_MAX)
-		return cmd_usage(line, "'%s' is not a process id", line->args.v[1]);
-	for (int i = 0; i < o->forced.n; i++)
-		opts.forced |= 1u << forced[o->forced.v[i]];
-	int rc = read_library(&library, o, &image, &err);
-	if (rc < 0) {
-		buf_done(&image);
-		return cmd_fail(CMD_BAD_INPUT, &err);
-	}
-	opts.image = image.data;
-	opts.size = image.len;
-	int status = attach_one(line, pid, &opts);
-	buf_done(&image);
-	return status;
+	return attach_cmd_run(line, &o->attach, &kind);
 }

@@ -194,8 +194,9 @@ static int add_file(struct buf *b, const char *path, const struct gpu_opts *o, s
 	return rc;
 }
 
-int gpu_code_run(const struct cmd_line *line, const struct gpu_opts *o)
+int gpu_code_run(const struct cmd_line *line, const void *opts)
 {
+	const struct gpu_opts *o = opts;
 	struct buf b = { 0 };
 	struct err err = { 0 };
 	for (uint32_t i = 1; i < line->args.n; i++) {

@@ -162,12 +162,12 @@ static int fail(const struct gpu_now *now)
 	return cmd_fail(CMD_FAILED, &err);
 }
 
-int gpu_list_run(const struct cmd_line *line, const struct gpu_opts *o)
+int gpu_list_run(const struct cmd_line *line, const void *opts)
 {
 	struct gpu_now now = { 0 };
 	struct buf b = { 0 };
 
-	(void)o;
+	(void)opts;
 	gpu_now_read(&now);
 	if (now.status.hangs_ns || now.status.state == GPU_STARTING ||
 	    now.status.state == GPU_FAILED) {

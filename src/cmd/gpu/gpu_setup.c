@@ -15,30 +15,14 @@
 
 /* --- the library --- */
 
-int gpu_library_path(const char *name, char path[GPU_LIBRARY_PATH_MAX], struct err *err)
-{
-	struct installed_dirs dirs;
-
-	if (installed_dirs(&dirs, err))
-		return -ENOENT;
-	for (size_t i = 0; i < INSTALLED_PLACES; i++) {
-		snprintf(path, GPU_LIBRARY_PATH_MAX, "%s/%s", dirs.v[i], name);
-		if (access(path, F_OK) == 0)
-			return 0;
-	}
-	err_set(err, ENOENT, "%s does not exist", name);
-	return err_hint(err, "searched the directory of this program and ../lib/cresset from "
-			     "there\n--library FILE names another place");
-}
-
 int gpu_library_inject(struct err *err)
 {
 	const char *there = getenv(CUDA_INJECTION_VARIABLE);
-	char path[GPU_LIBRARY_PATH_MAX];
+	char path[INSTALLED_PATH_MAX];
 
 	if (there && *there)
 		return 0;
-	int rc = gpu_library_path(cuda_attach_library.name, path, err);
+	int rc = installed_library(cuda_attach_library.name, path, err);
 	if (rc)
 		return err_hint(err,
 				"searched the directory of this program and ../lib/cresset from "

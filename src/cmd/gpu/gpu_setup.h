@@ -34,15 +34,8 @@ uint32_t gpu_level_events(enum gpu_level level);
 /* For REQUIRE: returns 0, or why nothing can be recorded. */
 int gpu_level_check(enum gpu_level level, struct err *err);
 
-/* The library of levels 1 and 2. */
-enum { GPU_LIBRARY_PATH_MAX = 1024 };
-
-/* Finds the library next to this program, as after a build, or if installed. Returns
- * -ENOENT if it is at neither place. */
-int gpu_library_path(const char *name, char path[GPU_LIBRARY_PATH_MAX], struct err *err);
-
-/* Sets the variable that makes programs started from here on load the library, unless it is set
- * already. */
+/* Sets the variable that makes programs started from here on load the library of levels 1 and 2,
+ * unless it is set already. */
 int gpu_library_inject(struct err *err);
 
 /* CRESSET_GPU_SCRIPT names a file that simulates GPUs in place of those of this machine

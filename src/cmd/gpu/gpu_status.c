@@ -1,14 +1,13 @@
 /* cresset gpu status [PID]: the state of the library in the programs that have it; cresset gpu
  * detach PID. */
-#include "attach/attach_library.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/escape.h"
 #include "base/fs.h"
 #include "base/json/json.h"
-#include "base/parse.h"
 #include "base/str.h"
+#include "cmd/attach/attach_cmd.h"
 #include "cmd/gpu/gpu.h"
 #include "collect/gpu/gpu_survey.h"
 #include "gpu/ring/ring_look.h"
@@ -217,50 +216,14 @@ static void json_program(struct json *j, const struct found *f, uint64_t now_ns)
 
 /* --- the commands --- */
 
-static int pid_of(const struct cmd_line *line, uint32_t *pid)
-{
-	uint64_t v;
-
-	if (parse_u64(line->args.v[1], &v) < 0 || v == 0 || v > INT32_MAX)
-		return cmd_usage(line, "'%s' is not a process id", line->args.v[1]);
-	*pid = v;
-	return CMD_OK;
-}
-
-static int status_of_errno(int rc)
-{
-	switch (-rc) {
-	case EACCES:
-	case EPERM:
-		return CMD_PERMISSION;
-	case ENOENT:
-	case ESRCH:
-		return CMD_NO_TARGET;
-	default:
-		return CMD_FAILED;
-	}
-}
-
 /* Prints why there is nothing to report about this process. */
-static int none(uint32_t pid, const struct gpu_survey *s)
+static int none(uint32_t pid)
 {
 	struct err err = { 0 };
-	char path[32];
+	int status = attach_cmd_check(pid);
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
-	if (access(path, F_OK)) {
-		err_set(&err, ESRCH, "no process %" PRIu32, pid);
-		return cmd_fail(CMD_NO_TARGET, &err);
-	}
-	int fd = open(path, O_RDONLY | O_CLOEXEC); /* opening it tells more than its permissions */
-
-	if (fd >= 0)
-		close(fd);
-	else if (s->unreadable) {
-		err_set(&err, EACCES, "process %" PRIu32 " is not accessible", pid);
-		err_hint(&err, "run as root, or as its user");
-		return cmd_fail(CMD_PERMISSION, &err);
-	}
+	if (status)
+		return status;
 	err_set(&err, ENOENT, "process %" PRIu32 " uses no GPU, and does not have the library",
 		pid);
 	return cmd_fail(CMD_NO_TARGET, &err);
@@ -301,22 +264,22 @@ static size_t add_all(const struct gpu_survey *s, uint32_t pid, bool as_json, st
 	return n;
 }
 
-int gpu_status_run(const struct cmd_line *line, const struct gpu_opts *o)
+int gpu_status_run(const struct cmd_line *line, const void *opts)
 {
 	struct gpu_survey s = { 0 };
 	struct buf b = { 0 };
 	uint32_t pid = 0;
-	int status = line->args.n > 1 ? pid_of(line, &pid) : CMD_OK;
+	int status = line->args.n > 1 ? cmd_pid(line, line->args.v[1], &pid) : CMD_OK;
 
-	(void)o;
+	(void)opts;
 	if (status)
 		return status;
-	gpu_survey(cuda_attach_library.name, &s);
+	gpu_survey(&survey_cuda, &s);
 	size_t n = add_all(&s, pid, line->globals.json, &b);
 
 	if (pid && !n) {
 		buf_done(&b);
-		status = none(pid, &s);
+		status = none(pid);
 		gpu_survey_done(&s);
 		return status;
 	}
@@ -331,30 +294,28 @@ int gpu_status_run(const struct cmd_line *line, const struct gpu_opts *o)
 	return cmd_print(&b);
 }
 
-int gpu_detach_run(const struct cmd_line *line, const struct gpu_opts *o)
+int gpu_detach_run(const struct cmd_line *line, const void *opts)
 {
 	struct err err = { 0 };
 	struct buf b = { 0 };
 	uint32_t pid;
-	int status = pid_of(line, &pid);
+	int status = cmd_pid(line, line->args.v[1], &pid);
 
-	(void)o;
+	(void)opts;
 	if (status)
 		return status;
 	int rc = ring_detach(pid, &err);
 
 	if (rc == -ENOENT || rc == -ESRCH) {
-		struct gpu_survey nobody = { .unreadable = 1 };
-
 		if (kill(pid, 0) < 0 && errno == ESRCH)
-			return none(pid, &nobody);
+			return none(pid);
 		err_hint(&err, "it does not have the library, or is still loading it: cresset gpu "
 			       "status");
 	}
 	if (rc == -EBUSY)
 		err_hint(&err, "end the recording first; cresset gpu status shows its process");
 	if (rc && rc != -EALREADY)
-		return cmd_fail(status_of_errno(rc), &err);
+		return cmd_fail(attach_cmd_status(rc), &err);
 	if (line->globals.json) {
 		struct json j = json_to(&b);
 

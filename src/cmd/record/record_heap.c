@@ -8,12 +8,12 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cmd/gpu/gpu_setup.h"
+#include "cmd/cli/installed.h"
 #include "cmd/record/record_state.h"
 #include "collect/inspect/inspect.h"
 #include "gpu/code/probes.h"
 #include "mem/go/go_heap.h"
-#include "mem/live/live.h"
+#include "mem/live/live_read.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_layout.h"
 #include "symbol/elf/elf_tls.h"
@@ -160,6 +160,16 @@ static int check_go(uint32_t pid, bool *is_static, struct err *err)
 	return rc;
 }
 
+static int check_detached(uint32_t pid, struct err *err)
+{
+	struct live_now now;
+
+	if (live_peek((pid_t)pid, &now, &(struct err){ 0 }) || now.by_hand != LIVE_DETACHED)
+		return 0;
+	err_set(err, EOPNOTSUPP, "process %" PRIu32 " is detached", pid);
+	return err_hint(err, "cresset mem attach %" PRIu32 " brings it back", pid);
+}
+
 static int attach_one(uint32_t pid, const struct buf *image, struct err *err)
 {
 	const struct gpu_attach_opts opts = {
@@ -176,6 +186,8 @@ static int attach_one(uint32_t pid, const struct buf *image, struct err *err)
 	if (is_static && (go == 0 || go == -ENOTSUP))
 		return go;
 	int rc = gpu_attach(pid, &opts, &report, err);
+	if (rc == 0 && report.already)
+		rc = check_detached(pid, err);
 	if (rc && go == 0) {
 		log_warning(err); /* its C code may have no C library, for example */
 		return 0;
@@ -239,7 +251,7 @@ int record_heap_prepare(struct recording *r)
 
 	if (!is_recorded(r))
 		return CMD_OK;
-	if (gpu_library_path(MEM_LIBRARY, r->heap_library, &err)) {
+	if (installed_library(MEM_LIBRARY, r->heap_library, &err)) {
 		err_hint(&err,
 			 "searched the directory of this program and ../lib/cresset from there");
 		return cmd_fail(CMD_UNSUPPORTED, &err);

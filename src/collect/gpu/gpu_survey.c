@@ -1,6 +1,7 @@
 /* Scans /proc for programs with the library, their readers and probes. */
 #include "collect/gpu/gpu_survey.h"
 
+#include "attach/attach_library.h"
 #include "attach/attach_refuse.h"
 #include "base/fs.h"
 #include "base/parse.h"
@@ -10,20 +11,55 @@
 #include "collect/proc/process_memory.h"
 #include "gpu/code/probes.h"
 #include "gpu/ring/ring.h"
+#include "mem/live/live.h"
 #include "symbol/elf/elf_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* --- owners --- */
 
+/* The library for allocations has probes as well, but not for GPUs. */
+static const struct gpu_library *library_of_gpu(const char *path)
+{
+	const struct gpu_library *l = gpu_library_of(path);
+
+	return l && strcmp(l->name, MEM_LIBRARY) != 0 ? l : NULL;
+}
+
+static bool uses_gpu(const char *executable)
+{
+	return library_of_gpu(executable) != NULL;
+}
+
+static bool is_any(const char *executable)
+{
+	(void)executable;
+	return true;
+}
+
+const struct gpu_survey_of survey_cuda = { &cuda_attach_library, RING_NAME, uses_gpu };
+const struct gpu_survey_of survey_mem = { &mem_attach_library, LIVE_NAME, is_any };
+
 struct look {
-	const char *library;
+	const struct gpu_survey_of *of;
 	struct gpu_program *program;
+	struct gpu_survey *survey;
 };
+
+/* "/memfd:NAME (deleted)" */
+static bool is_memfd(const char *mapped, const char *name)
+{
+	static const char start[] = "/memfd:";
+	size_t n = strlen(name);
+
+	return str_starts(mapped, start) && strncmp(mapped + strlen(start), name, n) == 0 &&
+	       mapped[strlen(start) + n] == ' ';
+}
 
 static bool visit(void *ctx, const struct proc_map *m)
 {
@@ -32,39 +68,56 @@ static bool visit(void *ctx, const struct proc_map *m)
 
 	if (*m->name != '/')
 		return true;
-	if (str_starts(m->name, "/memfd:" RING_NAME " "))
+	if (is_memfd(m->name, l->of->memory)) {
 		p->ring = m->ino;
-	if (attach_is_library(m->name, l->library))
+		vec_push(&l->survey->readers, ((struct gpu_reader){ m->ino, p->pid }));
+	}
+	if (attach_is_library(m->name, l->of->library->name))
 		p->has_library = true;
-	else if (m->executable && gpu_library_of(m->name))
-		p->uses_gpu = true;
+	else if (m->executable && l->of->is_used_by(m->name))
+		p->is_user = true;
 	return true;
 }
 
-static void look_at(uint32_t pid, const char *library, struct gpu_survey *s)
+static void look_at(uint32_t pid, const struct gpu_survey_of *of, struct gpu_survey *s)
 {
 	struct gpu_program p = { .pid = pid };
-	struct look l = { library, &p };
+	struct look l = { of, &p, s };
 	char path[32];
+	size_t before = s->readers.n;
 	int rc = proc_maps_read(pid, visit, &l);
 
+	if (p.has_library)
+		s->readers.n = before;
 	s->unreadable += rc == -EACCES || rc == -EPERM;
-	if (!p.uses_gpu && !p.has_library && !p.ring)
+	if (!p.is_user && !p.has_library && !p.ring)
 		return;
 	snprintf(path, sizeof path, "/proc/%u/comm", pid);
 	fs_read_line(path, p.name, sizeof p.name);
 	vec_push(&s->all, p);
 }
 
+static int by_inode(const void *a, const void *b)
+{
+	const struct gpu_reader *x = a, *y = b;
+
+	return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
 /* A process with a ring but without the library is a reader of the ring. */
 static void find_readers(struct gpu_survey *s)
 {
-	for (size_t i = 0; i < s->all.n; i++) {
+	if (s->readers.n)
+		qsort(s->readers.v, s->readers.n, sizeof *s->readers.v, by_inode);
+	for (size_t i = 0; s->readers.n && i < s->all.n; i++) {
 		struct gpu_program *p = &s->all.v[i];
+		const struct gpu_reader key = { .ino = p->ring };
+		const struct gpu_reader *found =
+			p->has_library && p->ring
+				? bsearch(&key, s->readers.v, s->readers.n, sizeof key, by_inode)
+				: NULL;
 
-		for (size_t k = 0; p->has_library && p->ring && k < s->all.n; k++)
-			if (!s->all.v[k].has_library && s->all.v[k].ring == p->ring)
-				p->reader = s->all.v[k].pid;
+		p->reader = found ? found->pid : 0;
 	}
 }
 
@@ -75,7 +128,7 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void gpu_survey(const char *library, struct gpu_survey *out)
+void gpu_survey(const struct gpu_survey_of *of, struct gpu_survey *out)
 {
 	DIR *dir = opendir("/proc");
 	size_t kept = 0;
@@ -84,12 +137,12 @@ void gpu_survey(const char *library, struct gpu_survey *out)
 	*out = (struct gpu_survey){ 0 };
 	for (struct dirent *e; dir && (e = readdir(dir));)
 		if (parse_u64(e->d_name, &pid) == 0 && pid <= INT32_MAX)
-			look_at(pid, library, out);
+			look_at(pid, of, out);
 	if (dir)
 		closedir(dir);
 	find_readers(out);
 	for (size_t i = 0; i < out->all.n; i++)
-		if (out->all.v[i].has_library || out->all.v[i].uses_gpu)
+		if (out->all.v[i].has_library || out->all.v[i].is_user)
 			out->all.v[kept++] = out->all.v[i];
 	out->all.n = kept;
 	if (kept)
@@ -99,6 +152,7 @@ void gpu_survey(const char *library, struct gpu_survey *out)
 void gpu_survey_done(struct gpu_survey *s)
 {
 	vec_done(&s->all);
+	vec_done(&s->readers);
 }
 
 /* --- probes --- */
@@ -143,7 +197,7 @@ static bool visit_code(void *ctx, const struct proc_map *m)
 {
 	struct probed *t = ctx;
 	const struct gpu_library *library =
-		m->executable && *m->name == '/' ? gpu_library_of(m->name) : NULL;
+		m->executable && *m->name == '/' ? library_of_gpu(m->name) : NULL;
 	struct mapped_file file = { t->pid, m->start, m->end, m->pgoff, m->name,
 				    NULL,   0,        m->maj, m->min,   m->ino };
 	struct stat st;

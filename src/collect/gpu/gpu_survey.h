@@ -1,5 +1,5 @@
-/* collect/gpu/gpu_survey.h: lists the programs on this machine that have the library that measures
- * GPU time, the agents that read it, and the programs whose GPU libraries have probes. */
+/* collect/gpu/gpu_survey.h: lists the programs on this machine that have a library of ours, or
+ * could have it, the agents that read it, and the programs with probes in their GPU libraries. */
 #ifndef CRESSET_COLLECT_GPU_GPU_SURVEY_H
 #define CRESSET_COLLECT_GPU_GPU_SURVEY_H
 
@@ -10,20 +10,34 @@
 
 struct gpu_program {
 	uint32_t pid;
-	/* the process that also has its ring mapped; 0: none among readable ones */
+	/* the process that also has its shared memory mapped; 0: none among readable ones */
 	uint32_t reader;
-	bool uses_gpu; /* has a GPU library mapped */
+	bool is_user; /* has what makes the library of use to it */
 	bool has_library;
-	uint64_t ring; /* its inode; 0: none */
+	uint64_t ring; /* inode of its shared memory; 0: none */
 	char name[16];
 };
+/* The memory of a library in a process without it. */
+struct gpu_reader {
+	uint64_t ino;
+	uint32_t pid;
+};
 struct gpu_survey {
-	VEC(struct gpu_program) all; /* those with the library or a GPU library, by pid */
-	uint32_t unreadable;         /* processes whose mappings may not be read */
+	VEC(struct gpu_program) all; /* those with the library, or use for it, by pid */
+	VEC(struct gpu_reader) readers;
+	uint32_t unreadable; /* processes whose mappings may not be read */
 };
 
-/* library: name of its file, or of the memfd that it was attached from. */
-void gpu_survey(const char *library, struct gpu_survey *out);
+struct gpu_attach_library;
+struct gpu_survey_of {
+	const struct gpu_attach_library *library;
+	const char *memory;                         /* the memfd that it shares with agents */
+	bool (*is_used_by)(const char *executable); /* path of a program's mapping */
+};
+/* For GPU time: programs with a GPU library. For allocations: all programs. */
+extern const struct gpu_survey_of survey_cuda, survey_mem;
+
+void gpu_survey(const struct gpu_survey_of *of, struct gpu_survey *out);
 void gpu_survey_done(struct gpu_survey *s); /* a zeroed one is fine */
 
 /* Counts the places of GPU libraries in this process that could have a probe, and the ones that

@@ -25,7 +25,9 @@ enum {
 	LOOK_SLOWEST_NS = 500000000,
 	RING_EACH_NS = 1000000000,
 	SNAPSHOT_CUTS = 6,
-	MEMFDS = 16, /* limit: memory of its ancestors that a child may have mapped */
+	MEMFDS = 16,          /* limit: memory of its ancestors that a child may have mapped */
+	LEFT_ALONE_MAX = 256, /* limit: programs with the library that are not selected */
+	BY_HAND_MAX = 16,     /* limit: programs that are taken though no option selects them */
 };
 #define PROBES_WAIT_NS   10000000000ull
 #define AHEAD_NS         (LIVE_AHEAD_MS * 1000000ull)
@@ -37,6 +39,8 @@ enum {
 /* Probes are placed from when the library is mapped on; samples without them have no stacks. */
 #define PROBES_FIRST_NS  1000000000ull
 #define LOOK_RARELY_NS   10000000000ull /* always on */
+#define LOOK_SELDOM_NS   60000000000ull /* … with its parent's memory, as a rule */
+#define LOOK_BY_HAND_NS  2000000000ull  /* programs that only a person can have taken */
 
 /* --- programs --------------------------------------------------------------------------------- */
 
@@ -53,6 +57,30 @@ static struct heap_program *program_of(struct collect_heap *h, uint32_t pid)
 	return NULL;
 }
 
+/* It has the library, and its samples are not wanted. */
+static bool is_left_alone(const struct heap_program *p)
+{
+	return p->by_hand && !p->live.memory;
+}
+
+static size_t n_left_alone(const struct collect_heap *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->programs.n; i++)
+		n += is_left_alone(&h->programs.v[i]);
+	return n;
+}
+
+static size_t n_taken(const struct collect_heap *h, bool by_hand)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->programs.n; i++)
+		n += h->programs.v[i].live.memory && (!by_hand || h->programs.v[i].by_hand);
+	return n;
+}
+
 static void note_problem(struct collect_heap *h, uint32_t pid, const char *text)
 {
 	if (!h->stats.problem[0])
@@ -60,7 +88,7 @@ static void note_problem(struct collect_heap *h, uint32_t pid, const char *text)
 			 text);
 }
 
-static void expect(struct collect_heap *h, uint32_t pid, uint64_t mapped_ns,
+static void expect(struct collect_heap *h, uint32_t pid, uint64_t mapped_ns, bool by_hand,
 		   const struct heap_program *parent)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -68,11 +96,12 @@ static void expect(struct collect_heap *h, uint32_t pid, uint64_t mapped_ns,
 				  .next_ns = now_ns + (is_always(h) ? PROBES_FIRST_NS : 0),
 				  .pause_ns = LOOK_FIRST_NS,
 				  .until_ns = parent ? UINT64_MAX : now_ns + FOUND_NS,
+				  .by_hand = by_hand,
 				  .mapped_ns = mapped_ns };
 
-	if (program_of(h, pid))
+	if (program_of(h, pid) || (by_hand && n_left_alone(h) >= LEFT_ALONE_MAX))
 		return;
-	if (h->programs.n >= MAX_PROGRAMS) {
+	if (!by_hand && h->programs.n - n_left_alone(h) >= MAX_PROGRAMS) {
 		note_problem(h, pid, "there are too many programs");
 		return;
 	}
@@ -96,6 +125,8 @@ static void close_program(struct collect_heap *h, struct heap_program *p)
 	if (p->live.memory)
 		gpu_beats_remove(h->beats, p->live.memory);
 	live_close(&p->live);
+	live_forget(p->watched);
+	p->watched = NULL;
 	free(p->rows);
 	p->rows = NULL;
 	p->n_rows = 0;
@@ -112,17 +143,41 @@ static void drop(struct collect_heap *h, struct heap_program *p)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int open_memory(struct collect_heap *h, uint32_t pid, struct live *out, struct err *err)
+static bool is_to_be_taken(const struct collect_heap *h, const struct heap_program *p,
+			   enum live_by_hand decided)
+{
+	return decided != LIVE_DETACHED &&
+	       (!p->by_hand || (decided == LIVE_ATTACHED && n_taken(h, true) < BY_HAND_MAX));
+}
+
+/* Looks before it takes the lock, which another recording may want. -ECANCELED: it is not to be
+ * taken. */
+static int open_one(struct collect_heap *h, struct heap_program *p, int fd, struct live *out,
+		    struct err *err)
+{
+	const void *watched = live_watch((pid_t)p->owner.pid, fd);
+
+	if (watched && !is_to_be_taken(h, p, live_decided(watched))) {
+		p->watched = watched;
+		return err_set(err, ECANCELED,
+			       "it is detached; cresset mem attach %u takes it back", p->owner.pid);
+	}
+	live_forget(watched);
+	return live_open_fd((pid_t)p->owner.pid, fd, out, err);
+}
+
+static int open_memory(struct collect_heap *h, struct heap_program *p, struct live *out,
+		       struct err *err)
 {
 	int rc = err_set(err, ENOENT, "its library has no memory");
 
-	for (uint32_t n = 0; rc && n < MEMFDS; n++) {
-		int fd = proc_reader_ring(h->reader, pid, LIVE_NAME, O_RDWR, n);
+	for (uint32_t n = 0; rc && rc != -ECANCELED && n < MEMFDS; n++) {
+		int fd = proc_reader_ring(h->reader, p->owner.pid, LIVE_NAME, O_RDWR, n);
 
 		if (fd < 0)
 			return fd == -ENOENT ? rc
 					     : err_set(err, -fd, "its memory: %s", strerror(-fd));
-		rc = live_open_fd(pid, fd, out, err);
+		rc = open_one(h, p, fd, out, err);
 		close(fd);
 	}
 	return rc;
@@ -136,27 +191,58 @@ static void ask(struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
 	h->stats.programs++;
 	if (refused)
 		note_problem(h, p->owner.pid, refused);
-	live_want(&p->live, true, now.mean_bytes, now_ns + AHEAD_NS);
+	bool was_wanted = live_want(&p->live, true, now.mean_bytes, now_ns + AHEAD_NS);
+	if (now.state == LIVE_CHILD && !was_wanted) /* it did not clear them */
+		p->old_rows = now.samples;
 	gpu_beats_add(h->beats, beat, p->live.memory);
+}
+
+static bool is_selected(const struct collect_heap *h, uint32_t pid)
+{
+	return !is_always(h) ||
+	       (h->opts->takes.apply &&
+		resolve_ask_labels(h->resolver, pid, COLLECT_HEAP, &h->opts->takes));
+}
+
+/* Selects again: its name, or its container, may not have been known. Returns whether it stays
+ * untaken. */
+static bool stays_alone(const struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
+{
+	if (!is_always(h))
+		return false;
+	p->by_hand = p->by_hand && !is_selected(h, p->owner.pid);
+	if (!p->watched || is_to_be_taken(h, p, live_decided(p->watched)))
+		return false;
+	p->next_ns = now_ns + LOOK_BY_HAND_NS;
+	return true;
 }
 
 /* Returns false when looking again has no use. */
 static bool try_open(struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
 {
 	struct err err = { 0 };
+	bool has_ended = kill((pid_t)p->owner.pid, 0) && errno == ESRCH;
 
-	int rc = open_memory(h, p->owner.pid, &p->live, &err);
+	if (has_ended || stays_alone(h, p, now_ns))
+		return !has_ended;
+	live_forget(p->watched);
+	p->watched = NULL;
+	int rc = open_memory(h, p, &p->live, &err);
 	if (rc == 0) {
 		ask(h, p, now_ns);
 		return true;
 	}
-	if (kill((pid_t)p->owner.pid, 0) && errno == ESRCH)
-		return false;
-	if (now_ns > p->until_ns || rc == -EBUSY) {
+	if (rc == -ECANCELED && is_always(h)) {
+		p->next_ns = now_ns + LOOK_BY_HAND_NS;
+		return true;
+	}
+	if (rc == -ECANCELED || (!p->by_hand && (now_ns > p->until_ns || rc == -EBUSY))) {
 		note_problem(h, p->owner.pid, err.text);
 		return false;
 	}
-	const uint64_t most_ns = is_always(h) ? LOOK_RARELY_NS : LOOK_SLOWEST_NS;
+	const uint64_t most_ns = p->by_hand     ? LOOK_SELDOM_NS
+				 : is_always(h) ? LOOK_RARELY_NS
+						: LOOK_SLOWEST_NS;
 	p->pause_ns = p->pause_ns * 2 < most_ns ? p->pause_ns * 2 : most_ns;
 	p->next_ns = now_ns + p->pause_ns;
 	return true;
@@ -186,9 +272,7 @@ static bool is_library(const char *path)
 static bool may_be_target(const struct collect_heap *h, uint32_t pid)
 {
 	if (is_always(h))
-		return h->opts->takes.apply &&
-		       resolve_ask_labels(h->resolver, pid, COLLECT_HEAP, &h->opts->takes) &&
-		       proc_reader_agent_fits(h->reader, pid) == 1;
+		return proc_reader_agent_fits(h->reader, pid) == 1;
 	return h->asked->target != TARGET_PID || sampler_is_target(h->sampler, pid);
 }
 
@@ -199,7 +283,7 @@ static void mapped(struct collect_heap *h, uint32_t pid, uint64_t time_ns)
 	if (p)
 		p->again_ns = time_ns;
 	else if (may_be_target(h, pid))
-		expect(h, pid, time_ns, NULL);
+		expect(h, pid, time_ns, !is_selected(h, pid), NULL);
 }
 
 static void found(void *ctx, uint32_t pid)
@@ -232,6 +316,8 @@ static void take_row(void *ctx, const struct live_block *b)
 {
 	struct row_copy *c = ctx;
 
+	if (b->number <= c->p->old_rows)
+		return;
 	if (c->p->n_rows < c->most) {
 		c->p->rows[c->p->n_rows++] = *b;
 		return;
@@ -242,7 +328,7 @@ static void take_row(void *ctx, const struct live_block *b)
 
 static size_t most_rows(const struct collect_heap *h)
 {
-	size_t share = ALWAYS_ROWS / (h->programs.n + 1);
+	size_t share = ALWAYS_ROWS / (n_taken(h, false) + 1);
 
 	return is_always(h) && share < LIVE_ROWS ? share : LIVE_ROWS;
 }
@@ -271,11 +357,13 @@ static void add_rows(struct collect_heap *h, struct heap_program *p, bool has_en
 	p->n_rows = 0;
 }
 
-static void count(struct collect_heap *h, const struct heap_program *p)
+static void count(struct collect_heap *h, struct heap_program *p)
 {
 	struct live_now now = live_look(&p->live);
 
-	h->stats.samples += now.samples > now.inherited ? now.samples - now.inherited : 0;
+	uint64_t from = p->counted > now.inherited ? p->counted : now.inherited;
+	h->stats.samples += now.samples > from ? now.samples - from : 0;
+	p->counted = now.samples;
 	h->stats.dropped += now.dropped;
 	h->stats.slots += now.slots;
 	h->stats.slots_foreign += now.slots_foreign;
@@ -320,7 +408,8 @@ void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 	if (!p)
 		return;
 	if (r->kind == SIDE_FORK && r->pid != r->ppid)
-		expect(h, r->pid, r->time_ns, &(struct heap_program){ .owner = p->owner });
+		expect(h, r->pid, r->time_ns, is_left_alone(p),
+		       &(struct heap_program){ .owner = p->owner });
 	else if (r->kind == SIDE_EXIT && r->pid == r->tid)
 		ended(h, p);
 	else if (r->kind == SIDE_COMM && r->exec)
@@ -332,7 +421,9 @@ void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 /* Any program may send samples as the library does. */
 static bool wants(void *ctx, uint32_t pid)
 {
-	return program_of(ctx, pid) != NULL;
+	const struct heap_program *p = program_of(ctx, pid);
+
+	return p && !is_left_alone(p);
 }
 
 void collect_heap_hooks(struct collect_heap *h, struct resolve_links *links,
@@ -377,7 +468,7 @@ static bool all_sample(const struct collect_heap *h)
 		const struct live *l = &h->programs.v[i].live;
 		struct live_now now = l->memory ? live_look(l) : (struct live_now){ 0 };
 
-		if (now.state != LIVE_RUNNING && !now.refused)
+		if (now.state == LIVE_PARKED && !now.refused && now.by_hand != LIVE_DETACHED)
 			return false;
 	}
 	return true;
@@ -420,12 +511,27 @@ uint64_t collect_heap_due_ns(const struct collect_heap *h)
 	return next_ns;
 }
 
+/* A person has detached it: it has parked, or will, and its rows are gone. */
+static void let_go(struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
+{
+	if (!is_always(h))
+		note_problem(h, p->owner.pid, "it was detached in the middle");
+	count(h, p);
+	live_want(&p->live, false, 0, now_ns);
+	close_program(h, p);
+	resolve_heap_read(h->resolver, p->owner.pid);
+	p->has_run = false;
+	p->next_ns = now_ns + LOOK_BY_HAND_NS;
+}
+
 /* A library has parked because this process did not get to run for so long. */
 static void wake_parked(struct collect_heap *h, struct heap_program *p, uint64_t now_ns)
 {
 	struct live_now now = live_look(&p->live);
 
-	if (now.state == LIVE_RUNNING) {
+	if (now.by_hand == LIVE_DETACHED) {
+		let_go(h, p, now_ns);
+	} else if (now.state != LIVE_PARKED) {
 		p->has_run = true;
 	} else if (!now.refused && now_ns >= p->rung_ns + RING_EACH_NS) {
 		p->rung_ns = now_ns;

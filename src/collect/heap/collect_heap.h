@@ -35,6 +35,11 @@ struct heap_program {
 	struct live live; /* memory NULL: not opened yet */
 	bool has_run;     /* was seen to sample */
 	uint64_t next_ns, pause_ns, until_ns;
+	/* Always on: not selected, so taken only if a person has attached it (live_decide). */
+	bool by_hand;
+	const void *watched; /* of one that is not taken: a person's decision; NULL: not known */
+	uint64_t old_rows;   /* rows up to this number are of earlier recordings */
+	uint64_t counted;    /* samples up to this number are in the statistics */
 	struct live_block *rows; /* copied by begin_cut; n_rows */
 	size_t n_rows;
 	bool is_cut;      /* there were more */

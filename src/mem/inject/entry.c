@@ -29,15 +29,6 @@ static uint64_t monotonic_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static bool is_wanted(void)
-{
-	const struct live_control *c = mem_library.live;
-	uint64_t beat = __atomic_load_n(&c->heartbeat_ns, __ATOMIC_RELAXED), now = monotonic_ns();
-
-	return __atomic_load_n(&c->want, __ATOMIC_RELAXED) == 1 &&
-	       (now < beat || now - beat < LIVE_AGENT_GONE_MS * 1000000ull);
-}
-
 /* ms 0: without a timeout. */
 static void sleep_until_rung(uint32_t seen, uint32_t ms)
 {
@@ -99,7 +90,7 @@ static void run(bool is_done)
 	struct rate rate = { .samples = c->samples, .base = mem_library.mean };
 	uint64_t loads = slots_loads(), from;
 
-	while (is_wanted()) {
+	while (table_is_wanted()) {
 		sleep_until_rung(__atomic_load_n(&c->bell, __ATOMIC_ACQUIRE), LIVE_TICK_MS);
 		from = monotonic_ns();
 		uint64_t now = slots_loads();
@@ -121,7 +112,7 @@ static void park(void)
 	for (int i = 0; !slots_patch(false) && i < TICKS_PER_S; i++)
 		nanosleep(&settle, NULL);
 	nanosleep(&settle, NULL);
-	table_clear();
+	table_release();
 	__atomic_store_n(&mem_library.live->state, LIVE_PARKED, __ATOMIC_RELEASE);
 }
 
@@ -150,7 +141,8 @@ static _Noreturn void serve(void)
 	for (;;) {
 		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
 
-		if (!is_wanted()) {
+		if (!table_is_wanted()) {
+			__atomic_store_n(&c->seen, bell, __ATOMIC_RELEASE);
 			sleep_until_rung(bell, 0);
 			continue;
 		}

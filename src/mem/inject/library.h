@@ -47,6 +47,7 @@ struct mem_library {
 	/* of threads' random numbers, for tests; 0: the time and the thread's address */
 	uint64_t seed;
 	uint64_t last_number; /* of this process's samples: a child has that of its birth */
+	uint32_t has_skipped; /* a child: unwanted samples; its rows are too old */
 };
 extern struct mem_library mem_library __attribute__((visibility("hidden")));
 
@@ -60,9 +61,13 @@ float sample_due(size_t size);
 
 bool table_make(void);
 void table_clear(void);
+/* The same, and frees their memory. */
+void table_release(void);
 /* Returns whether the rows are this process's; a child of fork copies them now. errno is
  * unchanged. */
 bool table_is_ours(void);
+/* Returns whether an agent that is alive wants samples, and the program is not detached. */
+bool table_is_wanted(void);
 /* Takes a block that was just allocated, and runs over the marker. */
 void table_add(const void *p, size_t size, float weight, enum live_function by);
 /* Takes a row again that was removed: its block is still there. */

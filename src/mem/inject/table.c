@@ -72,6 +72,14 @@ void table_clear(void)
 			mem_library.rows[i] = (struct live_row){ 0 };
 }
 
+void table_release(void)
+{
+	char *live = (char *)mem_library.live;
+
+	if (madvise(live + LIVE_ROWS_AT, LIVE_SIZE - LIVE_ROWS_AT, MADV_REMOVE) < 0)
+		table_clear();
+}
+
 /* --- a child of fork -------------------------------------------------------------------------- */
 
 /* Rows that the parent has added since are not the child's. */
@@ -88,8 +96,9 @@ static bool copy_rows(char *from)
 			rows[i].pointer = LIVE_ROW_GONE;
 	struct live_control *c = (struct live_control *)to;
 	c->pid = getpid();
+	c->state = LIVE_CHILD;
 	c->samples = c->inherited = mem_library.last_number;
-	c->dropped = 0;
+	c->removed = c->dropped = 0;
 	return mremap(to, LIVE_SIZE, LIVE_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, from) != MAP_FAILED;
 }
 
@@ -127,6 +136,52 @@ static void count(uint64_t pointer, int by)
 	       !__atomic_compare_exchange_n(at, &now, (uint8_t)(now + by), false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
 		;
+}
+
+/* --- wishes ----------------------------------------------------------------------------------- */
+
+bool table_is_wanted(void)
+{
+	const struct live_control *c = mem_library.live;
+	uint64_t beat = __atomic_load_n(&c->heartbeat_ns, __ATOMIC_RELAXED);
+	struct timespec t;
+
+	if (__atomic_load_n(&c->want, __ATOMIC_RELAXED) != 1 ||
+	    __atomic_load_n(&c->by_hand, __ATOMIC_RELAXED) == LIVE_DETACHED)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	uint64_t now = t.tv_sec * 1000000000ull + t.tv_nsec;
+	return now < beat || now - beat < LIVE_AGENT_GONE_MS * 1000000ull;
+}
+
+/* Other threads may add and remove rows at the same time. */
+static void remove_all(void)
+{
+	for (size_t i = 0; i < LIVE_ROWS; i++) {
+		struct live_row *r = &mem_library.rows[i];
+		uint64_t pointer = __atomic_load_n(&r->pointer, __ATOMIC_ACQUIRE), now = pointer;
+
+		if (pointer > LIVE_ROW_TAKEN &&
+		    __atomic_compare_exchange_n(&r->pointer, &now, LIVE_ROW_GONE, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			count(pointer, -1);
+	}
+}
+
+/* A child has no thread that parks it, so it looks at each sample. Frees are always seen, but rows
+ * of samples before a pause are of another recording. */
+static bool takes_samples(void)
+{
+	if (__atomic_load_n(&mem_library.live->state, __ATOMIC_RELAXED) != LIVE_CHILD)
+		return true;
+	if (!table_is_wanted()) {
+		__atomic_store_n(&mem_library.has_skipped, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	if (__atomic_load_n(&mem_library.has_skipped, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&mem_library.has_skipped, 0, __ATOMIC_ACQ_REL))
+		remove_all();
+	return true;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -221,7 +276,7 @@ void table_add(const void *p, size_t size, float weight, enum live_function by)
 {
 	uint64_t told = (uint64_t)((double)weight * LIVE_WEIGHT_1) | (uint64_t)by << LIVE_BY_SHIFT;
 
-	if (!table_is_ours())
+	if (!table_is_ours() || !takes_samples())
 		return;
 	uint64_t number = __atomic_add_fetch(&mem_library.live->samples, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&mem_library.last_number, number, __ATOMIC_RELAXED);

@@ -41,7 +41,17 @@ enum {
 	LIVE_TICK_MS = 50, /* a library that the program loads is seen as late */
 };
 
-enum live_state { LIVE_PARKED, LIVE_RUNNING };
+/* A child of fork has no thread of the library: it looks at each sample whether any is wanted, and
+ * its slots stay as they are. */
+enum live_state { LIVE_PARKED, LIVE_RUNNING, LIVE_CHILD, LIVE_STATES };
+/* What a person wants of this program (cresset mem attach, cresset mem detach). It stands until
+ * changed; a child of fork also has it. */
+enum live_by_hand {
+	LIVE_UNDECIDED, /* its agent's configuration decides */
+	LIVE_ATTACHED,  /* an agent that is always on takes it */
+	LIVE_DETACHED,  /* it stays parked, whatever an agent wants */
+	LIVE_BY_HANDS,
+};
 /* What the program called. */
 enum live_function {
 	LIVE_MALLOC,
@@ -82,11 +92,13 @@ struct live_control {
 	uint64_t samples;          /* so far: also the number of the last one */
 	uint64_t removed, dropped; /* rows of freed blocks; samples that found no row */
 	uint64_t helper_ns;
-	uint32_t refused; /* enum live_refusal */
-	uint32_t reserved;
+	uint32_t refused;   /* enum live_refusal */
+	uint32_t by_hand;   /* enum live_by_hand: written by a person's command */
 	uint64_t inherited; /* samples of the process that it is a child of */
+	uint32_t seen;      /* the bell as the library parked, or stayed so */
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct live_control) == 120, "shared by two programs");
+_Static_assert(sizeof(struct live_control) == 128, "shared by two programs");
 
 struct live_row {
 	uint64_t pointer; /* or LIVE_ROW_…; stored last */

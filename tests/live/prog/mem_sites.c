@@ -7,7 +7,8 @@
  *     fill N        N blocks at each site, in threads by turns; prints "SIZE:COUNT" of held blocks, for each site
  *     halve         another thread frees every second block, then moves every tenth to twice its size and back
  *     short N       N threads that allocate at site 0 and end
- *     child         a child frees every block, holds 1000 of site 6, prints that ("child PID SIZE:COUNT …"), and ends at the next line
+ *     child         a child frees every block, holds 1000 of site 6, and prints that ("child PID SIZE:COUNT …"). It ends at the next line, except at
+ *                   "more": then it holds 1000 more, and prints that
  *     open, use, close   loads LIBRARY, calls its function, which allocates 10,000 blocks of 3008 bytes, and closes it
  *     pairs N       N pairs of malloc and free of 64 bytes; prints how many ns of CPU time each took
  *     end */
@@ -116,14 +117,18 @@ static void *short_one(void *arg)
 	return arg;
 }
 
-static void child_has(void)
+static void child_frees(void)
 {
 	for (int s = 0; s < SITES; s++) {
 		for (size_t i = 0; i < held[s].n; i++)
 			free(held[s].v[i]);
 		held[s].n = 0;
 	}
-	while (held[6].n < 1000)
+}
+
+static void child_holds(size_t n)
+{
+	while (held[6].n < n)
 		held[6].v[held[6].n++] = get(6);
 	printf("child %d ", getpid());
 	tell();
@@ -136,10 +141,14 @@ static void child(char *line, size_t size)
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		child_has();
-		if (!fgets(line, size, stdin))
-			_exit(1);
-		_exit(0);
+		child_frees();
+		child_holds(1000);
+		while (fgets(line, (int)size, stdin)) {
+			if (strncmp(line, "more", 4))
+				_exit(0);
+			child_holds(held[6].n + 1000);
+		}
+		_exit(1);
 	}
 	int status;
 	waitpid(pid, &status, 0);

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -298,6 +299,82 @@ START_TEST(child)
 }
 END_TEST
 
+/* A child has no thread that parks it. */
+START_TEST(child_unwanted)
+{
+	T_NEEDS_MAP_FILES();
+	struct program p;
+	char line[512], of_child[256];
+	struct live live = { 0 };
+	struct live_now parents;
+	struct err err = { 0 };
+	int pid;
+
+	begin(&p);
+	want(&p, true);
+	ask(&p, "child", of_child, sizeof of_child);
+	ck_assert_int_eq(sscanf(of_child, "child %d", &pid), 1);
+	open_live(pid, &live);
+	ck_assert_int_eq(live_look(&live).state, LIVE_CHILD);
+	live_want(&live, false, MEAN, clock_mono_ns());
+	uint64_t samples = live_look(&live).samples;
+	ask(&p, "more", line, sizeof line);
+	ck_assert_uint_eq(live_look(&live).samples, samples);
+	live_want(&live, true, MEAN, clock_mono_ns() + 600ull * 1000000000);
+	ask(&p, "more", line, sizeof line);
+	check_sites(&live, "4000:1000"); /* the others are of another recording */
+	ck_assert_int_eq(live_decide(pid, LIVE_DETACHED, &err), 0);
+	ck_assert_int_eq(live_peek(p.pid, &parents, &err), 0);
+	ck_assert_int_eq(parents.by_hand, LIVE_UNDECIDED);
+	samples = live_look(&live).samples;
+	ask(&p, "more", line, sizeof line);
+	ck_assert_uint_eq(live_look(&live).samples, samples);
+	live_close(&live);
+	ask(&p, "fill 0\nfill 0", line, sizeof line); /* the first line ends the child */
+	end(&p);
+}
+END_TEST
+
+/* A person's decision stands, whatever the agent wants; its memory is free then. */
+START_TEST(detached)
+{
+	T_NEEDS_MAP_FILES();
+	enum { CONTROL_BYTES = 16 << 10 };
+	struct program p;
+	struct live_now now = { 0 };
+	struct err err = { 0 };
+	struct stat st;
+	char line[512];
+
+	begin(&p);
+	ck_assert_int_eq(live_peek(p.pid, &now, &err), 0);
+	ck_assert_int_eq(now.by_hand, LIVE_UNDECIDED);
+	ck_assert(now.has_reader);
+	want(&p, true);
+	ask(&p, "fill 5000", line, sizeof line);
+	ck_assert_int_eq(fstat(p.live.lock, &st), 0);
+	ck_assert_int_gt(st.st_blocks * 512, CONTROL_BYTES);
+	ck_assert_int_eq(live_decide(p.pid, LIVE_DETACHED, &err), 0);
+	ck_assert_int_eq(live_look(&p.live).state, LIVE_PARKED);
+	ck_assert_uint_eq(words_of_library(p.pid), 0);
+	ck_assert_int_eq(fstat(p.live.lock, &st), 0);
+	ck_assert_int_le(st.st_blocks * 512, CONTROL_BYTES);
+	ck_assert_int_eq(live_decide(p.pid, LIVE_DETACHED, &err), -EALREADY);
+	uint64_t samples = live_look(&p.live).samples;
+	live_want(&p.live, true, MEAN, clock_mono_ns() + 600ull * 1000000000);
+	live_ring(&p.live);
+	ask(&p, "fill 10000", line, sizeof line);
+	ck_assert_uint_eq(live_look(&p.live).samples, samples);
+	ck_assert_int_eq(live_decide(p.pid, LIVE_ATTACHED, &err), 0);
+	wait_state(&p, LIVE_RUNNING);
+	ask(&p, "short 1000", line, sizeof line);
+	check_sites(&p.live, "24:1000");
+	pid_t pid = p.pid;
+	end(&p);
+	ck_assert_int_eq(live_decide(pid, LIVE_DETACHED, &err), -ENOENT);
+}
+END_TEST
+
 START_TEST(late_library)
 {
 	T_NEEDS_MAP_FILES();
@@ -386,4 +463,5 @@ START_TEST(forged)
 }
 END_TEST
 
-UNIT_MAIN("mem_inject", sums, parked, no_agent, child, late_library, one_reader, forged)
+UNIT_MAIN("mem_inject", sums, parked, no_agent, child, child_unwanted, detached, late_library,
+	  one_reader, forged)
