@@ -67,7 +67,7 @@ struct collecting {
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
 	uint32_t go_programs_said, heap_programs_said;
-	bool heap_problem_said;
+	bool heap_problem_said, lock_problem_said;
 	size_t missing_said;
 	bool full_said;
 	bool has_batch;          /* one was made: it records */
@@ -252,6 +252,10 @@ static void say_heaps(struct collecting *c, const struct heap_stats *h)
 			    h->programs);
 	if (*h->problem && !c->heap_problem_said)
 		log_info("memory is missing of a program, or more: %s", h->problem);
+	if (*h->lock_problem && !c->lock_problem_said)
+		log_info("waits for mutexes are missing of a program, or more: %s",
+			 h->lock_problem);
+	c->lock_problem_said |= *h->lock_problem != '\0';
 	c->go_programs_said = h->go_programs;
 	c->heap_programs_said = h->programs;
 	c->heap_problem_said |= *h->problem != '\0';

@@ -65,6 +65,8 @@ extern const char *const wait_reason_names[WAIT_REASONS]; /* "other", "futex/loc
 #define STATE_HELD_BY           "[held by: "
 #define STATE_STILL_HELD_MARKER "[still held]"
 #define STATE_NO_HOLDER_MARKER  "[not unlocked]"
+/* In place of the stack that waits: Go's profile has only the one that unlocks. */
+#define STATE_GOROUTINES_MARKER "[goroutines]"
 
 /* Returns the state given by a marker frame's name. */
 enum thread_state state_of_marker(const char *name, size_t len);

@@ -348,9 +348,12 @@ static int settle_mem_attach(struct cmd_line *line, const struct always_opts *o,
 						&o->mem_switch);
 	if (status != CMD_OK || (!o->mem_attach.n && !o->mem_switch.n))
 		return status;
-	if (!(event_bits(o) & COLLECT_HEAP))
-		return cmd_usage(line, "--%s is for memory: it needs --events alloc or inuse",
-				 o->mem_attach.n ? "mem-attach" : "mem-switch");
+	if (o->mem_attach.n && !(event_bits(o) & COLLECT_HEAP))
+		return cmd_usage(line,
+				 "--mem-attach is for memory: it needs --events alloc or inuse");
+	if (!(event_bits(o) & (COLLECT_HEAP | COLLECT_LOCK)))
+		return cmd_usage(line, "--mem-switch is for memory and mutexes: it needs --events "
+				       "alloc, inuse or lock");
 	return o->mem_attach.n ? find_library(&mem_attach_library, a->library[UP_ATTACH_MEM])
 			       : CMD_OK;
 }

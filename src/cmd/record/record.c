@@ -468,16 +468,19 @@ static int judge_samples(const struct recording *r)
 			 100 * lost / all, max->v);
 		return CMD_LOST;
 	}
-	if (r->stats.samples || r->stats.heap.go_stacks)
+	if (r->stats.samples || r->stats.heap.go_stacks || r->stats.heap.go_lock_stacks)
 		return CMD_OK;
 	uint32_t events = r->collect.sampler.events;
 	bool only_gpu = events && !(events & ~(uint32_t)COLLECT_GPU);
-	bool only_heap = events && !(events & ~(uint32_t)COLLECT_HEAP);
-	log_warn("no sample was recorded: %s",
-		 only_gpu                                ? "the target did not use a GPU"
-		 : only_heap && r->stats.heap.problem[0] ? r->stats.heap.problem
-		 : only_heap                             ? "the target allocated too little memory"
-							 : "the target did not run on a CPU");
+	bool only_heap = events && !(events & ~(uint32_t)(COLLECT_HEAP | COLLECT_LOCK));
+	const struct heap_stats *heap = &r->stats.heap;
+	log_warn("no sample was recorded: %s", only_gpu     ? "the target did not use a GPU"
+					       : !only_heap ? "the target did not run on a CPU"
+					       : heap->problem[0]      ? heap->problem
+					       : heap->lock_problem[0] ? heap->lock_problem
+					       : events & COLLECT_HEAP
+						       ? "the target allocated too little memory"
+						       : "the target did not wait for a mutex");
 	return r->child.pid ? CMD_OK : CMD_NO_SAMPLE;
 }
 

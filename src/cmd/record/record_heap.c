@@ -89,7 +89,7 @@ static int find_go_heap(const struct elf_file *f, struct err *err)
 	struct go_heap heap;
 	int rc = elf_layout_read(&layout, f, err);
 
-	rc = rc ? rc : go_heap_find(f, &layout, &table, &heap, err);
+	rc = rc ? rc : go_heap_find(f, &layout, GO_FINDS_HEAP, &table, &heap, err);
 	gopclntab_close(&table);
 	elf_layout_done(&layout);
 	return rc;
@@ -249,6 +249,9 @@ int record_heap_prepare(struct recording *r)
 {
 	struct err err = { 0 };
 
+	bool has_pids = r->opts->pids.n || (r->line->command.n && !r->opts->all);
+	r->collect.heap.switches_all =
+		is_recorded(r) || (r->collect.sampler.events & COLLECT_LOCK && has_pids);
 	if (!is_recorded(r))
 		return CMD_OK;
 	if (installed_library(MEM_LIBRARY, r->heap_library, &err)) {
@@ -256,7 +259,6 @@ int record_heap_prepare(struct recording *r)
 			 "searched the directory of this program and ../lib/cresset from there");
 		return cmd_fail(CMD_UNSUPPORTED, &err);
 	}
-	r->collect.heap.switches_all = true;
 	if (!r->line->command.n)
 		return attach_library(r);
 	if (strpbrk(r->heap_library, ": ")) {

@@ -170,6 +170,23 @@ static void add_gpu_time(struct buf *b, const struct summary *s)
 	buf_addc(b, '\n');
 }
 
+/* Programs of Go with waits for mutexes. */
+static void add_go_locks(struct buf *b, const struct summary *s)
+{
+	const struct heap_stats *t = &s->r->stats.heap;
+	if (t->go_lock_stacks)
+		buf_addf(b,
+			 "  lock  Go's own profile of mutexes of %u program%s: %u stacks that "
+			 "unlock them\n",
+			 t->go_lock_programs, t->go_lock_programs == 1 ? "" : "s",
+			 t->go_lock_stacks);
+	if (t->lock_problem[0]) {
+		buf_adds(b, "  lock  ");
+		esc_term(b, t->lock_problem, strlen(t->lock_problem), sizeof t->lock_problem);
+		buf_addc(b, '\n');
+	}
+}
+
 /* Programs with sampled allocations. */
 static void add_heap(struct buf *b, const struct summary *s)
 {
@@ -458,6 +475,7 @@ static int print_text(const struct summary *s)
 	add_gpu_time(&b, s);
 	add_gpu_stalls(&b, s);
 	add_heap(&b, s);
+	add_go_locks(&b, s);
 	add_cost(&b, s);
 	add_losses(&b, s);
 	add_clock_note(&b, s);
@@ -506,6 +524,12 @@ static void put_numbers(struct json *j, const struct summary *s)
 		json_key_u64(j, "heap_go_programs", st->heap.go_programs);
 		json_key_u64(j, "heap_go_stacks", st->heap.go_stacks);
 		json_key_text(j, "heap_problem", st->heap.problem[0] ? st->heap.problem : NULL);
+	}
+	if (r->collect.sampler.events & COLLECT_LOCK) {
+		json_key_u64(j, "lock_go_programs", st->heap.go_lock_programs);
+		json_key_u64(j, "lock_go_stacks", st->heap.go_lock_stacks);
+		json_key_text(j, "lock_problem",
+			      st->heap.lock_problem[0] ? st->heap.lock_problem : NULL);
 	}
 	if (r->collect.sampler.events & COLLECT_GPU_INSIDE) {
 		json_key_u64(j, "gpu_programs", st->gpu_time.programs);

@@ -294,13 +294,13 @@ static void found(void *ctx, uint32_t pid)
 
 void collect_heap_scanned(struct collect_heap *h)
 {
-	if (h->is_on)
+	if (h->is_memory)
 		resolve_find_processes(h->resolver, is_library, found, h);
 }
 
 bool collect_heap_seen(struct collect_heap *h, const struct side_record *r)
 {
-	if (!h->is_on || r->kind != SIDE_MMAP || !is_library(r->name))
+	if (!h->is_memory || r->kind != SIDE_MMAP || !is_library(r->name))
 		return false;
 	mapped(h, r->pid, r->time_ns);
 	return true;
@@ -364,7 +364,8 @@ static void count(struct collect_heap *h, struct heap_program *p)
 	uint64_t from = p->counted > now.inherited ? p->counted : now.inherited;
 	h->stats.samples += now.samples > from ? now.samples - from : 0;
 	p->counted = now.samples;
-	h->stats.dropped += now.dropped;
+	h->stats.dropped += now.dropped > p->counted_dropped ? now.dropped - p->counted_dropped : 0;
+	p->counted_dropped = now.dropped;
 	h->stats.slots += now.slots;
 	h->stats.slots_foreign += now.slots_foreign;
 	if (now.mean_bytes > h->stats.mean_bytes)
@@ -402,7 +403,8 @@ void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 		return;
 	if (r->kind == SIDE_EXIT && r->pid == r->tid)
 		go_programs_ended(h, r->pid);
-	else if (r->kind == SIDE_COMM && r->exec && !is_always(h) && may_be_target(h, r->pid))
+	else if (r->kind == SIDE_COMM && r->exec && !is_always(h) &&
+		 (h->is_memory || h->asked->target == TARGET_PID) && may_be_target(h, r->pid))
 		go_programs_add(h, r->pid, r->time_ns);
 	struct heap_program *p = program_of(h, r->kind == SIDE_FORK ? r->ppid : r->pid);
 	if (!p)
@@ -436,12 +438,16 @@ void collect_heap_hooks(struct collect_heap *h, struct resolve_links *links,
 
 void collect_heap_open(struct collect_heap *h)
 {
-	h->is_on = h->asked->events & COLLECT_HEAP;
+	h->is_memory = h->asked->events & COLLECT_HEAP;
+	h->is_on = h->is_memory || h->asked->events & COLLECT_LOCK;
 	h->go_switch.fd = -1;
+	go_clock_cycle_ns(&h->go_clock);
 	if (!h->is_on)
 		return;
 	if (h->opts->switches_all || h->opts->switches.apply)
 		go_switch_start(&h->go_switch);
+	if (!h->is_memory)
+		return;
 	h->beats = gpu_beats_new();
 	int fd = h->opts->library ? open(h->opts->library, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0)
@@ -490,7 +496,7 @@ void collect_heap_start(struct collect_heap *h)
 		return;
 	if (h->is_on && h->asked->target == TARGET_PID)
 		for (size_t i = 0; i < h->asked->n_ids; i++) {
-			if (!go_programs_add(h, h->asked->ids[i], 0))
+			if (!go_programs_add(h, h->asked->ids[i], 0) && h->is_memory)
 				found(h, h->asked->ids[i]);
 		}
 	for (; h->programs.n && now_ns < until_ns; now_ns = clock_mono_ns()) {
@@ -611,7 +617,7 @@ void collect_heap_cut(struct collect_heap *h, uint64_t now_ns)
 		return;
 	for (size_t i = 0; i < h->programs.n && h->asked->events & COLLECT_INUSE; i++)
 		add_rows(h, &h->programs.v[i], false);
-	go_programs_cut(h);
+	go_programs_cut(h, now_ns);
 	resolve_heap_end(h->resolver, now_ns,
 			 !is_always(h)    ? HEAP_LAST
 			 : h->is_snapshot ? HEAP_SNAPSHOT

@@ -40,6 +40,7 @@ struct heap_program {
 	const void *watched; /* of one that is not taken: a person's decision; NULL: not known */
 	uint64_t old_rows;   /* rows up to this number are of earlier recordings */
 	uint64_t counted;    /* samples up to this number are in the statistics */
+	uint64_t counted_dropped;
 	struct live_block *rows; /* copied by begin_cut; n_rows */
 	size_t n_rows;
 	bool is_cut;      /* there were more */
@@ -61,12 +62,15 @@ struct collect_heap { /* zeroed = not recorded */
 	VEC(struct heap_program) programs;
 	VEC(struct go_program *) go;
 	struct go_switch go_switch;
+	struct go_clock go_clock;
 	struct map go_seen;        /* processes at the last search, by pid and start */
 	uint64_t next_snapshot_ns; /* always on */
 	uint32_t n_cuts;
 	bool is_snapshot; /* the current cut */
 	struct heap_stats stats;
-	bool is_on;
+	bool is_on;     /* allocations or mutexes are recorded */
+	bool is_memory; /* allocations are */
+	bool is_ending; /* of Go: this is the last reading */
 };
 
 /* What the resolver calls. */
@@ -112,7 +116,7 @@ void go_programs_ended(struct collect_heap *h, uint32_t pid);
 uint64_t go_programs_due_ns(const struct collect_heap *h);
 void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all);
 /* Between resolve_heap_begin and resolve_heap_end. */
-void go_programs_cut(struct collect_heap *h);
+void go_programs_cut(struct collect_heap *h, uint64_t now_ns);
 /* For resolve_links.heap_renamed. */
 void go_programs_renamed(void *heap, gpu_origin_move *move, void *moves);
 void go_programs_done(struct collect_heap *h);

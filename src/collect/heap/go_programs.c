@@ -1,5 +1,5 @@
-/* Programs of Go: their runtime's profile of their heap. */
-#include "collect/heap/collect_heap.h"
+/* Programs of Go: their runtime's profiles of their heap and of mutexes. */
+#include "collect/heap/go_program.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -38,42 +38,26 @@ enum {
 #define OPEN_WITHIN_NS 10000000000ull
 #define OPEN_AGAIN_NS  20000000ull
 
-struct go_row {
-	uint64_t size, allocs, in_use;
-	uint64_t given;           /* of allocs */
-	uint32_t origin, since_s; /* since_s: as in its label */
-};
-struct go_program {
-	struct collect_heap *h;
-	uint32_t pid;
-	bool is_open, has_ended, is_read;
-	bool is_cut, is_done; /* the last reading: by time; to its end */
-	bool is_full;         /* there were more stacks than rows */
-	bool is_other;        /* the process runs another program */
-	bool skips;           /* earlier allocations than the first reading do not count */
-	uint64_t seen_key;    /* always on: in go_seen */
-	bool is_off;          /* at the last reading, at read_s (Unix time); rate is the last one */
-	bool is_asked;        /* to be switched on, and was not seen on since then */
-	uint32_t read_s;
-	uint32_t since_s; /* its profile was switched on then, Unix time; 0: it is its own */
-	struct go_heap heap;
-	uint64_t bias, rate, opened_ns, next_ns, until_ns, ino;
-	size_t max_rows; /* in this reading */
-	int fd;
-	struct elf_file file;
-	struct elf_layout layout;
-	struct gopclntab table;
-	struct map index; /* of a bucket's address in rows */
-	VEC(struct go_row) rows;
-};
-
 /* --- life ------------------------------------------------------------------------------------- */
 
-static void note(struct collect_heap *h, uint32_t pid, const char *text)
+void go_program_note(struct collect_heap *h, uint32_t pid, const char *text)
 {
 	if (!h->stats.problem[0])
 		snprintf(h->stats.problem, sizeof h->stats.problem, "process %" PRIu32 ": %.130s",
 			 pid, text);
+}
+
+void go_program_note_lock(struct collect_heap *h, uint32_t pid, const char *text)
+{
+	if (!h->stats.lock_problem[0])
+		snprintf(h->stats.lock_problem, sizeof h->stats.lock_problem,
+			 "process %" PRIu32 ": %.130s", pid, text);
+}
+
+/* About the program as a whole. */
+static void note_any(struct collect_heap *h, uint32_t pid, const char *text)
+{
+	(h->is_memory ? go_program_note : go_program_note_lock)(h, pid, text);
 }
 
 static void tell(const struct collect_heap *h, enum gpu_program_news what, uint32_t pid)
@@ -100,6 +84,7 @@ static void program_free(struct go_program *p)
 	close_file(p);
 	map_done(&p->index);
 	vec_done(&p->rows);
+	go_locks_done(p);
 	free(p);
 }
 
@@ -142,8 +127,10 @@ static int read_program_file(struct go_program *p, struct err *err)
 	int rc = elf_file_open(&p->file, p->fd, err);
 
 	rc = rc ? rc : elf_layout_read(&p->layout, &p->file, err);
-	rc = rc ? rc : go_heap_find(&p->file, &p->layout, &p->table, &p->heap, err);
-	return rc || p->heap.is_by_code ? rc : gopclntab_open(&p->table, &p->file, &p->layout, err);
+	const uint32_t finds = (p->h->is_memory ? GO_FINDS_HEAP : 0) |
+			       (p->h->asked->events & COLLECT_LOCK ? GO_FINDS_LOCKS : 0);
+	rc = rc ? rc : go_heap_find(&p->file, &p->layout, finds, &p->table, &p->heap, err);
+	return rc || p->table.kind ? rc : gopclntab_open(&p->table, &p->file, &p->layout, err);
 }
 
 /* Returns -EAGAIN if the process has not responded in time. */
@@ -197,13 +184,16 @@ static size_t n_open(const struct collect_heap *h)
 
 static void note_if_off(struct collect_heap *h, const struct go_program *p)
 {
-	if (!p->is_read || !p->is_off || p->rows.n || p->is_asked)
+	if (!(h->asked->events & COLLECT_HEAP) || !p->is_read || !p->is_off || p->rows.n ||
+	    p->is_asked)
 		return;
-	note(h, p->pid,
-	     p->heap.is_by_code
-		     ? "Go's heap profile is off, and is not turned on: the program has no symbols"
-		     : "Go's heap profile is off: the program never uses it, as with "
-		       "net/http/pprof, or sets MemProfileRate to 0; --mem-switch turns it on");
+	go_program_note(
+		h, p->pid,
+		p->heap.is_by_code
+			? "Go's heap profile is off, and is not turned on: the program has no "
+			  "symbols"
+			: "Go's heap profile is off: the program never uses it, as with "
+			  "net/http/pprof, or sets MemProfileRate to 0; --mem-switch turns it on");
 }
 
 /* Leaves the rows, if it has any. */
@@ -211,7 +201,7 @@ static void end(struct collect_heap *h, struct go_program *p)
 {
 	note_if_off(h, p);
 	p->has_ended = true;
-	if (p->rows.n)
+	if (p->rows.n || p->locks.rows.n)
 		close_file(p);
 	else
 		drop(h, p);
@@ -241,7 +231,7 @@ static void try_open(struct collect_heap *h, struct go_program *p)
 		return;
 	}
 	if (rc == 0 && n_open(h) > GO_PROGRAMS_MAX) {
-		note(h, p->pid, "its Go heap is not read: too many programs");
+		note_any(h, p->pid, "its Go runtime is not read: too many programs");
 		drop(h, p);
 		return;
 	}
@@ -252,9 +242,9 @@ static void try_open(struct collect_heap *h, struct go_program *p)
 		return;
 	}
 	if (rc == -ENOTSUP)
-		note(h, p->pid, err.text);
+		note_any(h, p->pid, err.text);
 	else if (is_late || rc == -EXDEV)
-		note(h, p->pid, "its program could not be read");
+		note_any(h, p->pid, "its program could not be read");
 	drop(h, p);
 }
 
@@ -264,7 +254,7 @@ static struct go_program *add(struct collect_heap *h, uint32_t pid, bool skips)
 	size_t most = is_always(h) ? GO_WAITING_MAX : GO_PROGRAMS_MAX + GO_ENDED_MAX;
 
 	if (h->go.n >= most) {
-		note(h, pid, "its Go heap, if any, is not read: too many programs");
+		note_any(h, pid, "its Go runtime, if any, is not read: too many programs");
 		return NULL;
 	}
 	struct go_program *p = xcalloc(1, sizeof *p);
@@ -377,15 +367,22 @@ static int read_memory(void *ctx, uint64_t addr, void *out, size_t len)
 }
 
 /* While the process lives. */
-static uint32_t origin_of(struct go_program *p, const struct go_bucket *b)
+uint32_t go_program_stack(struct go_program *p, const struct go_bucket *b,
+			  uint64_t stack[GO_HEAP_STACK])
 {
-	uint64_t stack[GO_HEAP_STACK];
-
 	for (uint32_t i = 0; i < b->n; i++)
 		stack[i] = b->stack[i] - p->bias;
 	uint32_t n = go_heap_physical(&p->table, stack, b->n);
 	for (uint32_t i = 0; i < n; i++)
 		stack[i] += p->bias;
+	return n;
+}
+
+static uint32_t origin_of(struct go_program *p, const struct go_bucket *b)
+{
+	uint64_t stack[GO_HEAP_STACK];
+	uint32_t n = go_program_stack(p, b, stack);
+
 	return resolve_go_origin(p->h->resolver, p->pid, p->since_s, stack, n);
 }
 
@@ -475,6 +472,22 @@ static int read_rate(struct go_program *p, const struct go_heap_memory *m)
 	return 0;
 }
 
+static int read_heap(struct go_program *p, const struct go_heap_memory *m)
+{
+	int rc = read_rate(p, m);
+
+	rc = rc ? rc : go_heap_read(&p->heap, m, on_bucket, p);
+	if (rc == -EBADMSG)
+		go_program_note(p->h, p->pid, "Go's heap profile is not of a known layout");
+	return rc;
+}
+
+/* Whether reading again is of no use. */
+static bool is_whole(int rc)
+{
+	return rc == 0 || rc == -EAGAIN || rc == -E2BIG || rc == -EBADMSG;
+}
+
 static void read_program(struct go_program *p)
 {
 	const struct go_heap_memory m = { read_memory, p, p->bias };
@@ -484,13 +497,11 @@ static void read_program(struct go_program *p)
 	p->max_rows = max_rows(p);
 	if (!is_same_program(p))
 		return;
-	int rc = read_rate(p, &m);
-	rc = rc ? rc : go_heap_read(&p->heap, &m, on_bucket, p);
-	if (rc == -EBADMSG)
-		note(p->h, p->pid, "Go's heap profile is not of a known layout");
+	int locks = p->h->asked->events & COLLECT_LOCK ? go_locks_read_program(p, &m) : 0;
+	int rc = p->h->is_memory && p->heap.buckets ? read_heap(p, &m) : 0;
 	if (rc == -E2BIG || p->is_full)
-		note(p->h, p->pid, "more stacks in Go's heap profile than are read");
-	p->is_done = !p->is_cut && (rc == 0 || rc == -EAGAIN || rc == -E2BIG || rc == -EBADMSG);
+		go_program_note(p->h, p->pid, "more stacks in Go's heap profile than are read");
+	p->is_done = !p->is_cut && is_whole(rc) && is_whole(locks);
 	p->is_read |= p->is_done && rc != -EBADMSG;
 }
 
@@ -504,19 +515,19 @@ uint64_t go_programs_due_ns(const struct collect_heap *h)
 	return next_ns;
 }
 
-static bool may_switch(const struct go_program *p)
+bool go_program_may_switch(const struct go_program *p)
 {
 	const struct heap_opts *opts = p->h->opts;
 
-	if (p->h->go_switch.fd < 0 || p->is_asked || !p->is_off || !p->is_read ||
-	    p->heap.is_by_code)
-		return false;
-	return opts->switches_all ||
-	       (opts->switches.apply &&
-		resolve_ask_labels(p->h->resolver, p->pid, COLLECT_HEAP, &opts->switches));
+	return p->h->go_switch.fd >= 0 && p->is_read && !p->h->is_ending &&
+	       (opts->switches_all ||
+		(opts->switches.apply &&
+		 resolve_ask_labels(p->h->resolver, p->pid,
+				    p->h->asked->events & (COLLECT_HEAP | COLLECT_LOCK),
+				    &opts->switches)));
 }
 
-static int request_switch(const struct go_program *p, bool is_on)
+int go_program_switch(const struct go_program *p, uint64_t rate, uint64_t value, bool is_on)
 {
 	struct stat st;
 
@@ -527,7 +538,8 @@ static int request_switch(const struct go_program *p, bool is_on)
 		.is_on = is_on,
 		.dev = st.st_dev,
 		.ino = st.st_ino,
-		.rate = p->heap.rate + p->bias,
+		.rate = rate + p->bias,
+		.value = value,
 	};
 	return go_switch_on(&p->h->go_switch, &r);
 }
@@ -535,7 +547,8 @@ static int request_switch(const struct go_program *p, bool is_on)
 /* Whether it worked is seen in the next reading. */
 static void switch_on(struct go_program *p)
 {
-	if (request_switch(p, false))
+	if (!p->is_off || p->is_asked || p->heap.is_by_code || !go_program_may_switch(p) ||
+	    go_program_switch(p, p->heap.rate, GO_HEAP_RATE, false))
 		return;
 	p->is_asked = true;
 	p->since_s = (uint32_t)time(NULL);
@@ -552,8 +565,12 @@ void go_programs_renew_switch(struct collect_heap *h)
 	for (size_t i = 0; i < h->go.n; i++) {
 		struct go_program *p = h->go.v[i];
 
-		if (p->since_s && !p->has_ended)
-			request_switch(p, true);
+		if (p->has_ended)
+			continue;
+		if (p->since_s)
+			go_program_switch(p, p->heap.rate, GO_HEAP_RATE, true);
+		if (p->locks.since_s)
+			go_program_switch(p, p->heap.lock_rate, GO_LOCK_RATE, true);
 	}
 }
 
@@ -572,8 +589,8 @@ static void run(struct collect_heap *h, struct go_program *p)
 		replaced(h, p);
 		return;
 	}
-	if (may_switch(p))
-		switch_on(p);
+	switch_on(p);
+	go_locks_switch_on(p);
 	uint64_t end_ns = clock_mono_ns();
 	uint64_t share = is_always(h) ? ALWAYS_COST_SHARE * n_open(h) : COST_SHARE;
 	uint64_t rest_ns = (end_ns - start_ns) * share;
@@ -616,6 +633,7 @@ void go_programs_run(struct collect_heap *h, uint64_t now_ns, bool all)
 {
 	const uint64_t last_ns = 2000000000;
 
+	h->is_ending = all;
 	if (all)
 		run_whole(h, now_ns + last_ns);
 	for (size_t i = h->go.n; !all && i-- > 0;) {
@@ -648,19 +666,23 @@ static void cut_row(struct go_program *p, struct go_row *row)
 		h->stats.dropped += b.allocated + b.in_use;
 }
 
-void go_programs_cut(struct collect_heap *h)
+void go_programs_cut(struct collect_heap *h, uint64_t now_ns)
 {
+	double cycle_ns = go_clock_cycle_ns(&h->go_clock);
+
 	h->stats.go_programs = h->stats.go_stacks = 0;
+	h->stats.go_lock_programs = h->stats.go_lock_stacks = 0;
 	for (size_t i = h->go.n; i-- > 0;) {
 		struct go_program *p = h->go.v[i];
 
 		note_if_off(h, p);
 		if (p->is_off && p->is_asked && p->read_s > p->since_s + 1)
-			note(h, p->pid, "Go's heap profile could not be switched on");
+			go_program_note(h, p->pid, "Go's heap profile could not be switched on");
 		h->stats.go_programs += p->rows.n > 0;
 		h->stats.go_stacks += p->rows.n;
 		for (size_t k = 0; k < p->rows.n; k++)
 			cut_row(p, &p->rows.v[k]);
+		go_locks_cut(p, now_ns, cycle_ns);
 		if (is_always(h) && p->has_ended)
 			drop(h, p);
 	}
@@ -675,5 +697,6 @@ void go_programs_renamed(void *heap, gpu_origin_move *move, void *moves)
 
 		for (size_t k = 0; k < p->rows.n; k++)
 			p->rows.v[k].origin = move(moves, p->rows.v[k].origin);
+		go_locks_renamed(p, move, moves);
 	}
 }

@@ -13,7 +13,7 @@ struct heap_opts {
 	const char *library;
 	/* Always on: which of the programs with the library sample; apply NULL: none. */
 	struct series_hook takes;
-	/* Go programs with their heap profile off: it is switched on in all, or (always on) if the
+	/* Go programs with a profile that is off: it is switched on in all, or (always on) if the
 	 * hook takes the program; apply NULL: none. */
 	bool switches_all;
 	struct series_hook switches;
@@ -32,7 +32,10 @@ struct heap_stats {
 	uint64_t mean_bytes;       /* the largest */
 	/* Programs of Go with a profile that was read, and their stacks. */
 	uint32_t go_programs, go_stacks;
+	/* … and with waits for mutexes. */
+	uint32_t go_lock_programs, go_lock_stacks;
 	char problem[160]; /* the first one; "": none */
+	char lock_problem[160];
 };
 
 #endif

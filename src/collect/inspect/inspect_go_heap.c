@@ -24,7 +24,7 @@ int inspect_go_heap(uint32_t pid, struct go_heap *out, struct err *err)
 	int rc = fd < 0 ? -ENODATA : elf_file_open(&f, fd, err);
 	if (rc == 0) {
 		rc = elf_layout_read(&layout, &f, err);
-		rc = rc ? rc : go_heap_find(&f, &layout, &table, out, err);
+		rc = rc ? rc : go_heap_find(&f, &layout, GO_FINDS_HEAP, &table, out, err);
 		gopclntab_close(&table);
 		elf_layout_done(&layout);
 		elf_file_close(&f);

@@ -202,6 +202,15 @@ struct go_blocks {
 	uint64_t allocated, in_use; /* sampled ones; allocated: since the last cut */
 };
 void resolve_go_add(struct resolver *r, const struct go_blocks *b);
+/* Waits of goroutines for a mutex (go_locks_read). The origin is of the stack that unlocked it, as
+ * for resolve_go_origin. */
+uint32_t resolve_go_lock_origin(struct resolver *r, uint32_t pid, uint32_t since_s,
+				const uint64_t *addr, uint32_t n);
+struct go_waits {
+	uint32_t origin;
+	double ns, waits;
+};
+void resolve_go_waits(struct resolver *r, uint64_t now_ns, const struct go_waits *w);
 /* The values for the sink. A process with memory in the last snapshot, and without any now, gets a
  * last sample of 0. */
 enum heap_cut {

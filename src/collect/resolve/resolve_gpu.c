@@ -337,7 +337,7 @@ static uint32_t type_of(const struct resolver *r, uint32_t events)
 	const struct heap_types *heap = &r->types.heap;
 
 	if (!(events & COLLECT_HEAP))
-		return r->types.gpu.time;
+		return events & COLLECT_LOCK ? r->types.lock : r->types.gpu.time;
 	return heap->inuse == TYPE_NONE ? heap->alloc : heap->inuse;
 }
 

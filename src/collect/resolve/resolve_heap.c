@@ -1,10 +1,12 @@
 /* Samples of allocations, and of memory in use. */
 #include "collect/resolve/resolver.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "collect/process/process.h"
 #include "collect/resolve/resolve.h"
 #include "mem/live/live_read.h"
+#include "profile/state.h"
 
 #include <string.h>
 
@@ -127,10 +129,12 @@ void resolve_heap_add(struct resolver *r, const struct heap_owner *owner,
 		heap_add(has_ended ? &r->heap.ended : &r->heap.now, &blocks);
 }
 
-uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, const uint64_t *addr,
-			   uint32_t n)
+/* lock: as in the type lock, after the waiting stack, which is unknown. */
+static uint32_t go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, const uint64_t *addr,
+			  uint32_t n, bool is_lock)
 {
 	struct process *p = process_find(&r->processes, pid);
+	struct buf holder = { 0 };
 
 	if (!p)
 		return 0;
@@ -138,11 +142,31 @@ uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, c
 	process_labels(&r->labels, p, owner, clock_mono_ns());
 	struct gpu_origin origin = resolver_gpu_origin_of(r, pid);
 	vec_clear(&r->stack);
+	if (is_lock) {
+		buf_addf(&holder, STATE_HELD_BY "%.*s]", EVENT_COMM_LEN, p->name);
+		resolver_push_marker(r, STATE_GOROUTINES_MARKER);
+		resolver_push_marker(r, buf_cstr(&holder));
+		buf_done(&holder);
+	}
 	for (uint32_t i = n; i-- > 0;)
 		resolver_push_address(r, p, addr[i] - 1);
+	if (is_lock)
+		resolver_push_marker(r, STATE_LOCK_MARKER "]");
 	origin.stack = resolver_stack_without_jit(r);
 	origin.key.since_s = since_s;
 	return gpu_origins_put(&r->heap.origins, &origin);
+}
+
+uint32_t resolve_go_origin(struct resolver *r, uint32_t pid, uint32_t since_s, const uint64_t *addr,
+			   uint32_t n)
+{
+	return go_origin(r, pid, since_s, addr, n, false);
+}
+
+uint32_t resolve_go_lock_origin(struct resolver *r, uint32_t pid, uint32_t since_s,
+				const uint64_t *addr, uint32_t n)
+{
+	return go_origin(r, pid, since_s, addr, n, true);
 }
 
 void resolve_go_add(struct resolver *r, const struct go_blocks *b)
@@ -174,6 +198,18 @@ static void put_value(struct resolver *r, uint64_t now_ns, struct gpu_origin ori
 		series_cache_get(&r->series, &origin.key, resolver_type_name(&r->types, type));
 	if (sample.series != SERIES_LEFT_OUT)
 		r->sink->ops->sample(r->sink, &sample);
+}
+
+void resolve_go_waits(struct resolver *r, uint64_t now_ns, const struct go_waits *w)
+{
+	const struct gpu_origin origin = *gpu_origins_get(&r->heap.origins, w->origin);
+
+	if (r->types.lock == TYPE_NONE)
+		return;
+	if (w->ns > 0)
+		put_value(r, now_ns, origin, r->types.lock, w->ns, 0);
+	if (w->waits > 0)
+		put_value(r, now_ns, origin, r->types.lock_waits, w->waits, 0);
 }
 
 static void put_sums(struct resolver *r, uint64_t now_ns, const struct heap_sums *sums,

@@ -22,24 +22,56 @@ static bool is_go(const struct elf_file *f)
 	       elf_file_section(f, ".note.go.buildid", SHT_NULL, &s);
 }
 
-int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct gopclntab *table,
-		 struct go_heap *out, struct err *err)
+static bool find_symbol(const struct elf_file *f, const char *name, uint64_t *out)
 {
-	GElf_Sym buckets, rate;
+	GElf_Sym found;
+
+	if (!elf_find_static(f, name, &found))
+		return false;
+	*out = found.st_value;
+	return true;
+}
+
+static int find_heap(const struct elf_file *f, const struct elf_layout *layout,
+		     struct gopclntab *table, struct go_heap *out, struct err *err)
+{
+	if (find_symbol(f, "runtime.mbuckets", &out->buckets) &&
+	    find_symbol(f, "runtime.MemProfileRate", &out->rate))
+		return 0;
+	out->is_by_code = true;
+	return go_heap_find_by_code(f, layout, table, out, err);
+}
+
+/* Before Go 1.18 the counters may be of another type. */
+static int find_locks(const struct elf_file *f, const struct elf_layout *layout,
+		      struct gopclntab *table, struct go_heap *out, struct err *err)
+{
+	uint64_t locks, rate;
+
+	if (!find_symbol(f, "runtime.xbuckets", &locks) ||
+	    !find_symbol(f, "runtime.mutexprofilerate", &rate))
+		return err_set(err, ENOTSUP,
+			       "a Go program without symbols: the place of its profile of mutexes "
+			       "is unknown");
+	if ((!table->kind && gopclntab_open(table, f, layout, err)) || gopclntab_since(table) < 18)
+		return err_set(err, ENOTSUP, "its Go is too old for its profile of mutexes");
+	out->locks = locks;
+	out->lock_rate = rate;
+	out->has_sampled_locks = gopclntab_since(table) < 20;
+	return 0;
+}
+
+int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, uint32_t finds,
+		 struct gopclntab *table, struct go_heap *out, struct err *err)
+{
 	struct go_heap found = { .text = UINT64_MAX };
 
 	if (!is_go(f))
 		return err_set(err, ENODATA, "not a Go program");
-	if (elf_find_static(f, "runtime.mbuckets", &buckets) &&
-	    elf_find_static(f, "runtime.MemProfileRate", &rate)) {
-		found.buckets = buckets.st_value;
-		found.rate = rate.st_value;
-	} else {
-		int rc = go_heap_find_by_code(f, layout, table, &found, err);
-		if (rc)
-			return rc;
-		found.is_by_code = true;
-	}
+	int heap = finds & GO_FINDS_HEAP ? find_heap(f, layout, table, &found, err) : -ENOTSUP;
+	int locks = finds & GO_FINDS_LOCKS ? find_locks(f, layout, table, &found, err) : -ENOTSUP;
+	if (heap && locks)
+		return -ENOTSUP;
 	for (size_t i = 0; i < layout->segments.n; i++) {
 		const struct elf_segment *s = &layout->segments.v[i];
 
@@ -56,6 +88,7 @@ int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, stru
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
+enum bucket_type { MEMORY_PROFILE = 1, MUTEX_PROFILE = 3 };
 enum { WORD = 8, HEADER_WORDS = 6, CYCLES = 4, CYCLE_WORDS = 4, CYCLE_WORDS_1_27 = 2 };
 enum header_word { HEADER_NEXT, HEADER_BEFORE, HEADER_TYPE, HEADER_HASH, HEADER_SIZE, HEADER_N };
 enum cycle_word { CYCLE_ALLOCS, CYCLE_FREES, CYCLE_ALLOC_BYTES, CYCLE_FREE_BYTES };
@@ -64,7 +97,8 @@ enum cycle_word { CYCLE_ALLOCS, CYCLE_FREES, CYCLE_ALLOC_BYTES, CYCLE_FREE_BYTES
 struct bucket_list {
 	const struct go_heap *heap;
 	struct window *w;
-	uint32_t cycle_words;
+	enum bucket_type type;
+	uint32_t cycle_words; /* of memory */
 };
 
 /* Memory that was read last: buckets are made one after the other. */
@@ -125,15 +159,14 @@ static uint32_t cycle_words_of(const uint64_t *counts, uint64_t size)
 static int read_head(const struct bucket_list *l, uint64_t addr, struct go_bucket *out,
 		     uint64_t *before, uint64_t *counts)
 {
-	enum { MEMORY_PROFILE = 1 };
 	struct window *w = l->w;
 	uint64_t head[HEADER_WORDS];
 	const uint64_t most_bytes = 1ull << 40;
 
 	if (addr % WORD || read_window(w, addr, head, sizeof head) < 0)
 		return -EFAULT;
-	if (head[HEADER_TYPE] != MEMORY_PROFILE || !head[HEADER_N] ||
-	    head[HEADER_N] > GO_HEAP_STACK || !head[HEADER_SIZE] || head[HEADER_SIZE] > most_bytes)
+	if (head[HEADER_TYPE] != l->type || !head[HEADER_N] || head[HEADER_N] > GO_HEAP_STACK ||
+	    !head[HEADER_SIZE] != (l->type == MUTEX_PROFILE) || head[HEADER_SIZE] > most_bytes)
 		return -EBADMSG;
 	*before = head[HEADER_BEFORE];
 	out->addr = addr;
@@ -164,6 +197,31 @@ static int read_bucket(const struct bucket_list *l, uint64_t addr, struct go_buc
 		if (!is_text(l->heap, l->w->m->bias, out->stack[i]))
 			return -ESTALE;
 	return out->frees > out->allocs || (out->allocs | out->recent_allocs) >> 40 ? -ESTALE : 0;
+}
+
+static int read_lock_bucket(const struct bucket_list *l, uint64_t addr, struct go_bucket *out,
+			    uint64_t *before)
+{
+	const double most_waits = 1e15;
+	struct {
+		double waits;
+		int64_t cycles;
+	} counts;
+	uint64_t at;
+	int rc = read_head(l, addr, out, before, &at);
+
+	if (rc)
+		return rc;
+	if (read_window(l->w, at, &counts, sizeof counts) < 0)
+		return -EFAULT;
+	for (uint32_t i = 0; i < out->n; i++)
+		if (!is_text(l->heap, l->w->m->bias, out->stack[i]))
+			return -ESTALE;
+	if (!(counts.waits >= 0 && counts.waits <= most_waits) || counts.cycles < 0)
+		return -ESTALE;
+	out->waits = counts.waits;
+	out->cycles = (uint64_t)counts.cycles;
+	return 0;
 }
 
 /* Takes the layout of most of the first buckets with counters: one may be written just now. */
@@ -203,22 +261,33 @@ int go_heap_rate(const struct go_heap *h, const struct go_heap_memory *m, uint64
 	return 0;
 }
 
-int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
-		 bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx)
+int go_locks_rate(const struct go_heap *h, const struct go_heap_memory *m, uint64_t *out)
 {
-	struct window w = { .m = m };
-	struct bucket_list l = { .heap = h, .w = &w };
-	struct go_bucket b;
-	uint64_t at;
+	const uint64_t most = 1ull << 40;
+	uint64_t rate;
 
-	if (m->read(m->ctx, h->buckets + m->bias, &at, sizeof at) < 0)
+	if (m->read(m->ctx, h->lock_rate + m->bias, &rate, sizeof rate) < 0)
 		return -EFAULT;
-	int rc = find_layout(&l, at);
+	if (rate > most)
+		return -EBADMSG;
+	*out = rate;
+	return 0;
+}
+
+typedef int bucket_reader(const struct bucket_list *l, uint64_t addr, struct go_bucket *out,
+			  uint64_t *before);
+
+/* rc: why the layout is unknown, or 0. */
+static int read_all(const struct bucket_list *l, uint64_t at, int rc, bucket_reader *read,
+		    bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx)
+{
+	struct go_bucket b = { 0 };
+
 	for (uint32_t n = 0; at; n++) {
 		uint64_t before = 0;
 
 		if (!rc)
-			rc = n < GO_HEAP_BUCKETS ? read_bucket(&l, at, &b, &before) : -E2BIG;
+			rc = n < GO_HEAP_BUCKETS ? read(l, at, &b, &before) : -E2BIG;
 		if (rc && rc != -ESTALE)
 			return rc;
 		if (rc == 0 && !on_bucket(ctx, &b))
@@ -227,6 +296,30 @@ int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
 		at = before;
 	}
 	return 0;
+}
+
+int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
+		 bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx)
+{
+	struct window w = { .m = m };
+	struct bucket_list l = { .heap = h, .w = &w, .type = MEMORY_PROFILE };
+	uint64_t at;
+
+	if (m->read(m->ctx, h->buckets + m->bias, &at, sizeof at) < 0)
+		return -EFAULT;
+	return read_all(&l, at, find_layout(&l, at), read_bucket, on_bucket, ctx);
+}
+
+int go_locks_read(const struct go_heap *h, const struct go_heap_memory *m,
+		  bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx)
+{
+	struct window w = { .m = m };
+	const struct bucket_list l = { .heap = h, .w = &w, .type = MUTEX_PROFILE };
+	uint64_t at;
+
+	if (m->read(m->ctx, h->locks + m->bias, &at, sizeof at) < 0)
+		return -EFAULT;
+	return read_all(&l, at, 0, read_lock_bucket, on_bucket, ctx);
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* mem/go/go_heap.h: the heap profile that Go's runtime makes of its process, read from
+/* mem/go/go_heap.h: the profiles that Go's runtime makes of its heap and of mutexes, read from
  * outside. Nothing runs in the process.
  *
  *     runtime.mbuckets   the last bucket; each leads to the one before
@@ -7,7 +7,8 @@
  *
  * A bucket has the samples of one stack and size. Its first counters, as of the last completed
  * garbage collection, are in Go's own profiles; the others come after them. Buckets
- * are never freed nor moved, and do not change before their counters.
+ * are never freed nor moved, and do not change before their counters. runtime.xbuckets is the same
+ * for mutexes, with other counters: waits (float64), and their length in cycles (int64).
  *
  * The stack has return addresses, the innermost first, and one for each inlined call as well.
  *
@@ -31,13 +32,15 @@ enum {
 	GO_HEAP_BUCKETS = 1 << 16,
 };
 
-/* Addresses as linked. */
+/* Addresses as linked; 0: unknown. */
 struct go_heap {
 	uint64_t buckets, rate;
+	uint64_t locks, lock_rate;
 	uint64_t text, text_end;
 	/* Found in its code, as it has no symbols. Its profile is not switched on: that would write
 	 * to an address that only its code confirms. */
 	bool is_by_code;
+	bool has_sampled_locks; /* counters of mutexes are of sampled waits, not of all */
 };
 
 struct go_bucket {
@@ -45,6 +48,10 @@ struct go_bucket {
 	/* Sampled blocks, up to the last completed garbage collection; recent: allocated since
 	 * then, or in its course. */
 	uint64_t allocs, frees, recent_allocs;
+	/* Of mutexes: waits that the stack has ended, and how long they were, in cycles of the
+	 * CPU's clock. */
+	double waits;
+	uint64_t cycles;
 	uint32_t n;
 	uint64_t stack[GO_HEAP_STACK];
 };
@@ -56,10 +63,11 @@ struct go_heap_memory {
 	uint64_t bias; /* of the program: its address, less its address as linked */
 };
 
-/* Returns 0; -ENODATA: not a Go program; -ENOTSUP: its profile cannot be found, with the reason in
- * err. table: zeroed; it is opened if needed, and the caller closes it. */
-int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, struct gopclntab *table,
-		 struct go_heap *out, struct err *err);
+enum { GO_FINDS_HEAP = 1, GO_FINDS_LOCKS = 2 };
+/* Finds these profiles. Returns 0; -ENODATA: not a Go program; -ENOTSUP: none of them can be found,
+ * with the reason in err. table: zeroed; it is opened if needed, and the caller closes it. */
+int go_heap_find(const struct elf_file *f, const struct elf_layout *layout, uint32_t finds,
+		 struct gopclntab *table, struct go_heap *out, struct err *err);
 
 /* go_heap_code.c: sets buckets and rate, for a program of Go that has no symbols. Returns 0 or
  * -ENOTSUP. */
@@ -77,6 +85,25 @@ int go_heap_rate(const struct go_heap *h, const struct go_heap_memory *m, uint64
 int go_heap_read(const struct go_heap *h, const struct go_heap_memory *m,
 		 bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx);
 
+/* The same for mutexes: the list runtime.xbuckets, with the stacks that unlocked one. A rate of n
+ * means that one wait in n is sampled. The counters are estimates of all waits from Go 1.20 on, and
+ * of sampled ones before. Where several goroutines wait, Go 1.19 counts one at a time. */
+int go_locks_rate(const struct go_heap *h, const struct go_heap_memory *m, uint64_t *out);
+int go_locks_read(const struct go_heap *h, const struct go_heap_memory *m,
+		  bool (*on_bucket)(void *ctx, const struct go_bucket *b), void *ctx);
+
+/* --- go_clock.c: the clock of these cycles. */
+
+struct go_clock { /* zeroed: to be set */
+	uint64_t cycles, ns;
+	double cycle_ns;
+};
+/* Returns the length of a cycle, by the time since the last call that had enough of it; 0: unknown
+ * yet, or on this machine. */
+double go_clock_cycle_ns(struct go_clock *c);
+/* Whether this machine has it. */
+bool go_clock_is_known(void);
+
 /* Removes the addresses of inlined calls from a stack: the address in the function around them
  * names them as well. Addresses and table: as linked. Returns how many remain. */
 uint32_t go_heap_physical(struct gopclntab *table, uint64_t *stack, uint32_t n);
@@ -84,11 +111,12 @@ uint32_t go_heap_physical(struct gopclntab *table, uint64_t *stack, uint32_t n);
 /* The blocks that a sampled one of that size stands for, from 1 on. */
 double go_heap_weight(uint64_t size, uint64_t rate);
 
-/* --- go_switch.c: switches on a profile that the linker turned off: one byte of
- * runtime.MemProfileRate, which then is GO_HEAP_RATE. A process does this. It switches all of them
- * off when this one ends, however it ends. */
+/* --- go_switch.c: switches on profiles that are off, by one byte: runtime.MemProfileRate is then
+ * GO_HEAP_RATE, or runtime.mutexprofilerate GO_LOCK_RATE. A process does this. It switches all of
+ * them off when this one ends, however it ends. */
 
 #define GO_HEAP_RATE 524288ull /* bytes, as Go has it */
+#define GO_LOCK_RATE 1ull      /* every wait */
 
 struct go_switch {
 	int fd; /* -1: not running */
@@ -99,7 +127,8 @@ struct go_switch_request {
 	uint32_t pid;
 	uint32_t is_on; /* 1: an earlier process has switched it on, and was killed */
 	uint64_t dev, ino;
-	uint64_t rate; /* address in the process */
+	uint64_t rate;  /* address in the process */
+	uint64_t value; /* GO_HEAP_RATE or GO_LOCK_RATE */
 };
 /* Returns 0, to be stopped, or -errno. */
 int go_switch_start(struct go_switch *out);

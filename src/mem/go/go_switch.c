@@ -16,19 +16,21 @@
 #include <unistd.h>
 
 enum {
-	GO_SWITCHES_MAX = 256, /* limit: Go programs with their heap profile switched on */
+	GO_SWITCHES_MAX = 256, /* limit: profiles of Go programs that are switched on */
 	STOP_MS = 1000,
 };
-/* GO_HEAP_RATE differs from 0 in one byte: no thread of the program can see a part of it. */
-enum { RATE_BYTE = 2, RATE_BYTE_ON = 0x08 };
-_Static_assert(GO_HEAP_RATE == (uint64_t)RATE_BYTE_ON << 8 * RATE_BYTE, "one byte");
+/* Either value differs from 0 in one byte: no thread of the program can see a part of it. */
+enum { HEAP_BYTE = 2, LOCK_BYTE = 0 };
+_Static_assert(GO_HEAP_RATE == 8ull << 8 * HEAP_BYTE, "one byte");
+_Static_assert(GO_LOCK_RATE == 1ull << 8 * LOCK_BYTE, "one byte");
 
 /* --- the process ------------------------------------------------------------------------------ */
 
 struct switched {
+	uint32_t pid;
 	int mem; /* of the process, even if another one gets its id; -1: unused */
 	int pidfd;
-	uint64_t rate;
+	uint64_t rate, value;
 };
 
 static bool has(int mem, uint64_t addr, uint64_t value)
@@ -38,9 +40,11 @@ static bool has(int mem, uint64_t addr, uint64_t value)
 	return pread(mem, &now, sizeof now, (off_t)addr) == sizeof now && now == value;
 }
 
-static void put(int mem, uint64_t rate, uint8_t byte)
+static void put(const struct switched *s, bool is_on)
 {
-	ssize_t n = pwrite(mem, &byte, 1, (off_t)rate + RATE_BYTE);
+	const int at = s->value == GO_HEAP_RATE ? HEAP_BYTE : LOCK_BYTE;
+	uint8_t byte = is_on ? (uint8_t)(s->value >> 8 * at) : 0;
+	ssize_t n = pwrite(s->mem, &byte, 1, (off_t)s->rate + at);
 
 	(void)n; /* the process has ended, or the next reading shows it */
 }
@@ -52,20 +56,33 @@ static bool has_ended(const struct switched *s)
 	return poll(&end, 1, 0) != 0;
 }
 
-/* An entry of a process that has ended is unused. */
-static struct switched *find_room(struct switched *all)
+static void give_up(struct switched *s)
 {
+	if (s->mem < 0)
+		return;
+	close(s->mem);
+	close(s->pidfd);
+	s->mem = -1;
+}
+
+/* An entry of a process that has ended is unused. One of the same place is replaced: the process
+ * may have other memory since. */
+static struct switched *find_room(struct switched *all, const struct go_switch_request *r)
+{
+	struct switched *room = NULL;
+
 	for (int i = 0; i < GO_SWITCHES_MAX; i++) {
-		if (all[i].mem >= 0 && !has_ended(&all[i]))
-			continue;
-		if (all[i].mem >= 0) {
-			close(all[i].mem);
-			close(all[i].pidfd);
-		}
-		all[i].mem = -1;
-		return &all[i];
+		struct switched *s = &all[i];
+		bool is_same = s->mem >= 0 && s->pid == r->pid && s->rate == r->rate;
+
+		if (is_same || (!room && (s->mem < 0 || has_ended(s))))
+			room = s;
+		if (is_same)
+			break;
 	}
-	return NULL;
+	if (room)
+		give_up(room);
+	return room;
 }
 
 /* The file is compared after the memory was opened: an exec since then leaves the old memory. */
@@ -84,24 +101,41 @@ static _Noreturn void end(int status)
 		syscall(SYS_exit_group, status);
 }
 
+static void change_here(const struct switched *s, const struct go_switch_request *on)
+{
+	if (on && is_program(on) && has(s->mem, s->rate, 0))
+		put(s, true);
+	if (!on && has(s->mem, s->rate, s->value))
+		put(s, false);
+}
+
 /* Access to a process can take for ever: a child makes it. */
 static void change(const struct switched *s, const struct go_switch_request *on)
 {
-	if (fork() != 0)
+	pid_t pid = fork();
+
+	if (pid > 0)
 		return;
-	if (on && is_program(on) && has(s->mem, s->rate, 0))
-		put(s->mem, s->rate, RATE_BYTE_ON);
-	if (!on && has(s->mem, s->rate, GO_HEAP_RATE))
-		put(s->mem, s->rate, 0);
-	end(0);
+	change_here(s, on);
+	if (pid == 0)
+		end(0);
+}
+
+/* Waits for children, a while. */
+static void wait_for_changes(void)
+{
+	enum { PAUSES = STOP_MS / 5 / 2 };
+
+	for (int i = 0; i < PAUSES && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 }
 
 static void switch_on(struct switched *all, const struct go_switch_request *r)
 {
 	char path[32];
-	struct switched *s = find_room(all);
+	struct switched *s = find_room(all, r);
 
-	if (!s)
+	if (!s || (r->value != GO_HEAP_RATE && r->value != GO_LOCK_RATE))
 		return;
 	snprintf(path, sizeof path, "/proc/%u/mem", r->pid);
 	int pidfd = syscall(SYS_pidfd_open, r->pid, 0);
@@ -111,21 +145,19 @@ static void switch_on(struct switched *all, const struct go_switch_request *r)
 			close(pidfd);
 		return;
 	}
-	*s = (struct switched){ mem, pidfd, r->rate };
+	*s = (struct switched){ r->pid, mem, pidfd, r->rate, r->value };
 	if (!r->is_on)
 		change(s, r);
 }
 
-/* Waits for the changes, a while. */
+/* After earlier requests. */
 static void switch_all_off(const struct switched *all)
 {
-	enum { PAUSES = STOP_MS / 5 };
-
+	wait_for_changes();
 	for (int i = 0; i < GO_SWITCHES_MAX; i++)
 		if (all[i].mem >= 0)
 			change(&all[i], NULL);
-	for (int i = 0; i < PAUSES && waitpid(-1, NULL, WNOHANG) >= 0; i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	wait_for_changes();
 }
 
 /* Signals for a whole group or terminal leave it: it ends after its parent. */

@@ -11,6 +11,7 @@
 /* The differences of the layouts. Positions are bytes from the start of a record. */
 struct go_layout {
 	uint32_t magic;
+	uint8_t since;      /* Go 1.… */
 	uint8_t entry_size; /* 8: addresses; 4: relative to the text */
 	/* in a function's record, after the name and the tables of values */
 	uint8_t pcdata_n_at;
@@ -25,6 +26,7 @@ enum { GO_FLAG_TOPFRAME = 1, GO_FLAG_SPWRITE = 2 };
 
 static const struct go_layout layouts[] = {
 	{ .magic = 0xfffffffb,
+	  .since = 2,
 	  .entry_size = 8,
 	  .pcdata_n_at = 32,
 	  .flags_at = 36,
@@ -34,6 +36,7 @@ static const struct go_layout layouts[] = {
 	  .inlined_name_at = 12,
 	  .inlined_call_at = 16 },
 	{ .magic = 0xfffffffa,
+	  .since = 16,
 	  .entry_size = 8,
 	  .pcdata_n_at = 32,
 	  .unit_at = 36,
@@ -44,6 +47,7 @@ static const struct go_layout layouts[] = {
 	  .inlined_name_at = 12,
 	  .inlined_call_at = 16 },
 	{ .magic = 0xfffffff0,
+	  .since = 18,
 	  .entry_size = 4,
 	  .pcdata_n_at = 28,
 	  .unit_at = 32,
@@ -54,6 +58,7 @@ static const struct go_layout layouts[] = {
 	  .inlined_name_at = 12,
 	  .inlined_call_at = 16 },
 	{ .magic = 0xfffffff1,
+	  .since = 20,
 	  .entry_size = 4,
 	  .pcdata_n_at = 28,
 	  .unit_at = 32,
@@ -66,6 +71,11 @@ static const struct go_layout layouts[] = {
 	  .inlined_call_at = 8,
 	  .inlined_line_at = 12 },
 };
+
+uint32_t gopclntab_since(const struct gopclntab *t)
+{
+	return t->kind->since;
+}
 
 uint32_t go_u32(struct gopclntab *t, uint64_t at)
 {

@@ -73,6 +73,8 @@ struct go_inlined {
 int gopclntab_open(struct gopclntab *t, const struct elf_file *f, const struct elf_layout *layout,
 		   struct err *err);
 void gopclntab_close(struct gopclntab *t); /* a zeroed one is fine */
+/* Returns n if this layout came with Go 1.n: 2, 16, 18 or 20. */
+uint32_t gopclntab_since(const struct gopclntab *t);
 
 /* Read the i-th function, or the one that covers an address. Return false if none exists or it is
  * malformed. */

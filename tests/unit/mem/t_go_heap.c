@@ -164,6 +164,81 @@ START_TEST(impossible_buckets)
 }
 END_TEST
 
+/* Buckets of mutexes: i + 1 waits, and a thousand times as many cycles. */
+static uint64_t add_lock_bucket(struct image *m, uint32_t i)
+{
+	uint64_t at = m->used, *w = m->words + at;
+	const double waits = i + 1;
+
+	w[1] = m->words[0];
+	w[2] = 3;
+	w[5] = STACK_WORDS;
+	for (uint32_t k = 0; k < STACK_WORDS; k++)
+		w[HEAD_WORDS + k] = TEXT + BIAS + 16 * (k + 1);
+	memcpy(w + HEAD_WORDS + STACK_WORDS, &waits, sizeof waits);
+	w[HEAD_WORDS + STACK_WORDS + 1] = 1000 * (i + 1);
+	m->used += HEAD_WORDS + STACK_WORDS + 2;
+	m->words[0] = BASE + 8 * at;
+	return at;
+}
+
+static int image_locks(struct image *m)
+{
+	static const struct go_heap locks = { .locks = BASE - BIAS,
+					      .text = TEXT,
+					      .text_end = TEXT + TEXT_BYTES };
+	const struct go_heap_memory memory = { image_read, m, BIAS };
+
+	m->reads = m->buckets = 0;
+	return go_locks_read(&locks, &memory, on_bucket, m);
+}
+
+START_TEST(locks)
+{
+	const double nan = NAN, less = -1;
+	struct {
+		uint32_t word;
+		uint64_t value;
+		int rc;
+	} damages[] = {
+		{ 2, 1, -EBADMSG },                         /* the type */
+		{ 4, 8, -EBADMSG },                         /* a size */
+		{ 5, GO_HEAP_STACK + 1, -EBADMSG },         /* the length of the stack */
+		{ HEAD_WORDS, 0x1000, 0 },                  /* an address outside of the code */
+		{ HEAD_WORDS + STACK_WORDS, 0, 0 },         /* waits: not a number, and below 0 */
+		{ HEAD_WORDS + STACK_WORDS, 0, 0 },         /* … */
+		{ HEAD_WORDS + STACK_WORDS + 1, -1ull, 0 }, /* cycles */
+		{ 1, BASE + 3, -EFAULT },                   /* the next one */
+	};
+	struct image *m = xmalloc(sizeof *m);
+
+	memcpy(&damages[4].value, &nan, sizeof nan);
+	memcpy(&damages[5].value, &less, sizeof less);
+	for (size_t i = 0; i <= sizeof damages / sizeof *damages; i++) {
+		*m = (struct image){ .used = 2 };
+		for (uint32_t k = 0; k < BUCKETS; k++)
+			add_lock_bucket(m, k);
+		if (i < sizeof damages / sizeof *damages) {
+			uint64_t at = add_lock_bucket(m, 3);
+			m->words[at + damages[i].word] = damages[i].value;
+		}
+		int want = i < sizeof damages / sizeof *damages ? damages[i].rc : 0;
+		ck_assert_int_eq(image_locks(m), want);
+		if (want)
+			continue;
+		ck_assert_uint_eq(m->buckets, BUCKETS); /* a wrong one is left out */
+		ck_assert(m->last.waits == 1);
+		ck_assert_uint_eq(m->last.cycles, 1000);
+	}
+	m->words[0] = 0; /* nothing has waited yet */
+	ck_assert_int_eq(image_locks(m), 0);
+	uint64_t at = add_lock_bucket(m, 0);
+	m->words[at + 1] = BASE + 8 * at; /* a circle */
+	ck_assert_int_eq(image_locks(m), -E2BIG);
+	free(m);
+}
+END_TEST
+
 START_TEST(garbage)
 {
 	struct image *m = xmalloc(sizeof *m);
@@ -192,4 +267,4 @@ START_TEST(weights)
 }
 END_TEST
 
-UNIT_MAIN("go_heap", both_layouts, impossible_buckets, garbage, weights)
+UNIT_MAIN("go_heap", both_layouts, impossible_buckets, locks, garbage, weights)

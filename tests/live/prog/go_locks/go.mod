@@ -1,0 +1,3 @@
+module go_locks
+
+go 1.19
