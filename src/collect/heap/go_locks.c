@@ -27,7 +27,8 @@ static size_t max_rows(const struct go_program *p)
 	return left > GO_LOCK_ROWS_LEAST ? left : GO_LOCK_ROWS_LEAST;
 }
 
-/* NULL: no space. Waits before the first reading do not count, if the program ran before. */
+/* NULL: no space. Waits before the first reading do not count, if the program ran before, nor of
+ * stacks without space then. */
 static struct go_lock_row *row_of(struct go_program *p, const struct go_bucket *b)
 {
 	struct go_locks *l = &p->locks;
@@ -36,6 +37,7 @@ static struct go_lock_row *row_of(struct go_program *p, const struct go_bucket *
 	if (known)
 		return &l->rows.v[*known];
 	if (l->rows.n >= p->max_lock_rows) {
+		l->is_full = true;
 		go_program_note_lock(p->h, p->pid,
 				     "more stacks in Go's profile of mutexes than are read");
 		return NULL;
@@ -43,7 +45,7 @@ static struct go_lock_row *row_of(struct go_program *p, const struct go_bucket *
 	map_put(&l->index, b->addr, l->rows.n);
 	vec_push(&l->rows, ((struct go_lock_row){ 0 }));
 	struct go_lock_row *row = &l->rows.v[l->rows.n - 1];
-	if (p->skips && !l->is_read) {
+	if ((p->skips && !l->is_read) || l->is_full) {
 		row->read_waits = b->waits;
 		row->read_cycles = b->cycles;
 	}

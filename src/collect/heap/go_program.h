@@ -28,6 +28,7 @@ struct go_lock_row {
 };
 struct go_locks { /* the profile of mutexes; members as below */
 	bool is_off, is_asked, is_read;
+	bool is_full; /* there were more stacks than rows */
 	uint32_t read_s, since_s;
 	double scale; /* of the counters, at this reading */
 	struct map index;
