@@ -10,9 +10,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -70,6 +73,22 @@ const char *attach_parking_call(int nr)
 	return p ? p->name : NULL;
 }
 
+/* A named pipe, or a terminal. Its file system, which may not respond, is not queried. */
+static bool is_named_pipe(uint32_t pid, uint64_t fd)
+{
+	enum { CONSOLE = 4, TTY = 5, PTS = 136, PTS_LAST = 143 };
+	struct statx st;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/fd/%" PRIu64, pid, fd);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &st))
+		return false;
+	uint32_t major = st.stx_rdev_major;
+	return S_ISFIFO(st.stx_mode) ||
+	       (S_ISCHR(st.stx_mode) &&
+		(major == CONSOLE || major == TTY || (major >= PTS && major <= PTS_LAST)));
+}
+
 /* A read of a regular file may be the loader's, and cannot be interrupted. */
 static bool waits_for_others(uint32_t pid, uint64_t fd)
 {
@@ -81,7 +100,7 @@ static bool waits_for_others(uint32_t pid, uint64_t fd)
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (strncmp(target, kinds[i], strlen(kinds[i])) == 0)
 			return true;
-	return false;
+	return is_named_pipe(pid, fd);
 }
 
 static bool read_memory(uint32_t pid, uint64_t addr, void *to, size_t len)

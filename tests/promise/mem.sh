@@ -2,6 +2,7 @@
 # tier: test
 # Memory of a program by stack: each function of a program of known heap has its allocations, and its memory in use, within the interval that the report states.
 . tests/live/lib.sh
+. tests/live/lib_mem_sites.sh
 needs_recording
 
 late=$progs/mem_late pause=$(awk "BEGIN { print int(1000 * $CRESSET_SLOW) }")
@@ -86,24 +87,14 @@ END
 fi
 
 # A running process gets the library, which parks when the recording ends.
-coproc sites { exec "$progs/mem_sites" "$late"; }
-# shellcheck disable=SC2154 # set by coproc
-pid=$sites_PID
-pids+=("$pid")
-exec {from}<&"${sites[0]}" {to}>&"${sites[1]}"
-said() { # its next line
-	local line
-	read -r -t "$most_s" line <&"$from"
-	echo "$line"
-}
-is "a program runs" "$(said)" ready
+run_sites "$progs/mem_sites"
 begin "$tmp/a.cresset" -e alloc,inuse -p "$pid"
 echo "fill 30000" >&"$to"
-said >"$tmp/held"
+next_line >"$tmp/held"
 "$cresset" record --no-progress --json -e inuse -d 100ms -o "$tmp/j.cresset" -p "$pid" >"$tmp/j.json" 2>/dev/null
 is "a second recording at the same time leaves it alone" "$(jq .heap_programs "$tmp/j.json")" 0
 echo halve >&"$to"
-said >"$tmp/kept"
+next_line >"$tmp/kept"
 end
 is "a recording of it" $? 0
 all() { # TYPE: its sum, and half of the 95 % interval

@@ -5,6 +5,7 @@
 . tests/live/lib.sh
 . tests/live/lib_always.sh
 . tests/live/lib_attach.sh
+. tests/live/lib_mem_sites.sh
 needs_recording
 opens_map_files || { echo "1..0 # SKIP attaching to a process needs root"; exit 0; }
 
@@ -16,17 +17,7 @@ LD_PRELOAD=$PWD/$BUILD/libcresset-mem.so "$tmp/$me" "$progs/mem_late" <"$tmp/oth
 other=$!
 pids+=("$other")
 exec {to_other}>"$tmp/other"
-coproc sites { exec "$tmp/$me" "$progs/mem_late"; }
-# shellcheck disable=SC2154 # set by coproc
-pid=$sites_PID
-pids+=("$pid")
-exec {from}<&"${sites[0]}" {to}>&"${sites[1]}"
-said() { # its next line
-	local line
-	read -r -t "$most_s" line <&"$from"
-	echo "$line"
-}
-is "a program runs" "$(said)" ready
+run_sites "$tmp/$me"
 
 # mem WHAT [PID] … sets status; its output is in $tmp/json, for `of FILTER`
 mem() {
@@ -67,6 +58,21 @@ is "it is parked, as nothing reads it" "$(state "$pid")" parked
 is "… by the list as well" "$(listed "$pid")" parked
 mem attach "$pid" --force "$force"
 is "attached again" "$(of .result)" already
+# One that reads a named pipe is as safe to stop as one that reads another pipe.
+mkfifo "$tmp/piped"
+"$tmp/$me" "$progs/mem_late" <"$tmp/piped" >"$tmp/piped.out" &
+piped=$!
+pids+=("$piped")
+exec {to_piped}>"$tmp/piped"
+for _ in $(seq 600); do
+	[ ! -s "$tmp/piped.out" ] || break
+	sleep 0.05
+done
+mem attach "$piped" --force "$force"
+is "a program that reads a named pipe" "$(of .result)" loaded
+echo end >&"$to_piped"
+wait "$piped"
+is "… ends as ever" $? 0
 mem list
 is "the list is by memory" "$(of '[.processes[].anonymous_bytes] | . == (sort | reverse)')" true
 
@@ -78,7 +84,7 @@ is "… which is known" "$(state "$pid" agent_pid)" "$(half cresset-collect)"
 is "… the list has that" "$(listed "$pid")" recorded
 is "another program with the library is not taken" "$(state "$other")" parked
 echo "fill 20000" >&"$to"
-said >"$tmp/held"
+next_line >"$tmp/held"
 allocated() {
 	"$cresset" query --data "$tmp/data" "alloc{pid=\"$pid\"}" -o - --format folded 2>/dev/null | awk '{ n += $NF } END { printf "%d\n", n }'
 }
@@ -96,7 +102,7 @@ is "the agent leaves it" "$(state "$pid" has_agent)" false
 samples=$(state "$pid" samples)
 holds "it had samples" test "$samples" -gt 0
 echo "short 3000" >&"$to"
-said >/dev/null
+next_line >/dev/null
 is "… and none since" "$(state "$pid" samples)" "$samples"
 mem detach "$pid"
 is "detached again" "$(of .result)" already
@@ -108,7 +114,7 @@ is "attached again: nothing is stopped for that" "$(of .result):$(of .stop_us)" 
 until_is "$pid" has_agent true
 is "the agent takes it back" "$(state "$pid"):$(state "$pid" has_agent)" running:true
 echo "fill 21000" >&"$to"
-said >/dev/null
+next_line >/dev/null
 holds "… with new samples" test "$(state "$pid" samples)" -gt "$samples"
 echo end >&"$to"
 wait "$pid"

@@ -4,22 +4,13 @@
 # memory of an ended one is gone, and the library parks when cresset ends. No other program gets it.
 . tests/live/lib.sh
 . tests/live/lib_always.sh
+. tests/live/lib_mem_sites.sh
 needs_recording
 me=m$$
 cp "$progs/mem_sites" "$tmp/$me"
-coproc sites { exec "$tmp/$me" "$progs/mem_late"; }
-# shellcheck disable=SC2154 # set by coproc
-pid=$sites_PID
-pids+=("$pid")
-exec {from}<&"${sites[0]}" {to}>&"${sites[1]}"
-said() { # its next line
-	local line
-	read -r -t "$most_s" line <&"$from"
-	echo "$line"
-}
+run_sites "$tmp/$me"
 start sleep 1000
 other=${pids[-1]}
-is "a program runs" "$(said)" ready
 "$cresset" up --data "$tmp/data" --listen none --mem-attach "comm=\"$me\"" 2>"$tmp/err"
 is "without an event of memory it is refused" $? 2
 chmod 755 "$tmp" # the store process is another user
@@ -50,7 +41,7 @@ in_use() {
 }
 bytes_of() { tr ' ' '\n' <"$1" | awk -F: 'NF == 2 { n += $1 * $2 } END { printf "%d", n }'; }
 echo "fill 30000" >&"$to"
-said >"$tmp/held"
+next_line >"$tmp/held"
 all=$(bytes_of "$tmp/held")
 read -r got half <<<"$(in_use)"
 near "bytes in use" "$got" "$all" "$(awk "BEGIN { print $half * 5 / 1.96 }")"
