@@ -238,3 +238,44 @@ int attach_cmd_check(uint32_t pid)
 	close(fd);
 	return CMD_OK;
 }
+
+/* --- words of both commands ------------------------------------------------------------------- */
+
+void attach_cmd_put_agent(struct buf *b, bool has_agent, uint32_t pid)
+{
+	char path[32], name[16];
+
+	buf_adds(b, "  agent     ");
+	if (!has_agent || !pid) {
+		buf_adds(b,
+			 has_agent ? "one in another namespace, or of another user\n" : "none\n");
+		return;
+	}
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", pid);
+	fs_read_line(path, name, sizeof name);
+	buf_addf(b, "process %" PRIu32 " (", pid);
+	esc_term(b, name, strlen(name), sizeof name);
+	buf_adds(b, ")\n");
+}
+
+int attach_cmd_detached(const struct cmd_line *line, const char *command, uint32_t pid,
+			bool already)
+{
+	struct buf b = { 0 };
+
+	if (line->globals.json) {
+		struct json j = json_to(&b);
+
+		json_obj(&j);
+		json_key_u64(&j, "pid", pid);
+		json_key_text(&j, "result", already ? "already" : "detached");
+		json_end(&j);
+		buf_addc(&b, '\n');
+	} else {
+		buf_addf(&b,
+			 "process %" PRIu32 " is detached%s: cresset %s attach %" PRIu32
+			 " brings it back\n",
+			 pid, already ? " already" : "", command, pid);
+	}
+	return cmd_print(&b);
+}

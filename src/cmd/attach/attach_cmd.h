@@ -57,6 +57,13 @@ struct attach_kind {
 int attach_cmd_run(const struct cmd_line *line, const struct attach_options *o,
 		   const struct attach_kind *kind);
 
+struct buf;
+/* Appends a line: "  agent     process 42 (cresset)", "none", or an unknown one. */
+void attach_cmd_put_agent(struct buf *b, bool has_agent, uint32_t pid);
+/* Prints that the process is detached, or was already; command: "gpu" or "mem". */
+int attach_cmd_detached(const struct cmd_line *line, const char *command, uint32_t pid,
+			bool already);
+
 /* CMD_PERMISSION, CMD_NO_TARGET or CMD_FAILED for the -errno of reading a library's memory. */
 int attach_cmd_status(int rc);
 /* Whether the process exists: prints why not, or that it is not accessible, and returns that

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/escape.h"
-#include "base/fs.h"
 #include "base/json/json.h"
 #include "base/str.h"
 #include "cmd/attach/attach_cmd.h"
@@ -17,7 +16,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,26 +99,6 @@ static void add_window(struct buf *b, const struct ring_state_now *now, uint64_t
 	buf_addc(b, '\n');
 }
 
-static void add_reader(struct buf *b, const struct found *f)
-{
-	char path[32], name[16];
-
-	buf_adds(b, "  agent     ");
-	if (!f->look.has_agent) {
-		buf_adds(b, "none\n");
-		return;
-	}
-	if (!f->program->reader) {
-		buf_adds(b, "one in another namespace\n");
-		return;
-	}
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", f->program->reader);
-	fs_read_line(path, name, sizeof name);
-	buf_addf(b, "process %" PRIu32 " (", f->program->reader);
-	add_text(b, name);
-	buf_adds(b, ")\n");
-}
-
 static void add_counts(struct buf *b, const struct ring_state_now *now)
 {
 	buf_addf(b, "  calls     %" PRIu64 ", stack requests: %" PRIu64 "\n", now->calls,
@@ -159,7 +137,7 @@ static void add_program(struct buf *b, const struct found *f, uint64_t now_ns)
 		add_state(b, f);
 		if (!f->err.code) {
 			add_window(b, &f->look.now, now_ns);
-			add_reader(b, f);
+			attach_cmd_put_agent(b, f->look.has_agent, f->program->reader);
 			add_counts(b, &f->look.now);
 		}
 	} else {
@@ -297,7 +275,6 @@ int gpu_status_run(const struct cmd_line *line, const void *opts)
 int gpu_detach_run(const struct cmd_line *line, const void *opts)
 {
 	struct err err = { 0 };
-	struct buf b = { 0 };
 	uint32_t pid;
 	int status = cmd_pid(line, line->args.v[1], &pid);
 
@@ -316,18 +293,5 @@ int gpu_detach_run(const struct cmd_line *line, const void *opts)
 		err_hint(&err, "end the recording first; cresset gpu status shows its process");
 	if (rc && rc != -EALREADY)
 		return cmd_fail(attach_cmd_status(rc), &err);
-	if (line->globals.json) {
-		struct json j = json_to(&b);
-
-		json_obj(&j);
-		json_key_u64(&j, "pid", pid);
-		json_key_text(&j, "result", rc ? "already" : "detached");
-		json_end(&j);
-		buf_addc(&b, '\n');
-	} else {
-		buf_addf(&b,
-			 "process %" PRIu32 " %s: cresset gpu attach %" PRIu32 " brings it back\n",
-			 pid, rc ? "is detached already" : "is detached", pid);
-	}
-	return cmd_print(&b);
+	return attach_cmd_detached(line, "gpu", pid, rc != 0);
 }

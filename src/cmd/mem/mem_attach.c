@@ -1,8 +1,6 @@
 /* cresset mem attach PID, cresset mem detach PID. */
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json/json.h"
 #include "cmd/mem/mem.h"
 #include "mem/live/live_read.h"
 
@@ -73,7 +71,6 @@ static int detach_failed(uint32_t pid, int rc, struct err *err)
 int mem_detach_run(const struct cmd_line *line, const void *opts)
 {
 	struct err err = { 0 };
-	struct buf b = { 0 };
 	uint32_t pid;
 	int status = cmd_pid(line, line->args.v[1], &pid);
 
@@ -83,18 +80,5 @@ int mem_detach_run(const struct cmd_line *line, const void *opts)
 	int rc = live_decide((pid_t)pid, LIVE_DETACHED, &err);
 	if (rc && rc != -EALREADY)
 		return detach_failed(pid, rc, &err);
-	if (line->globals.json) {
-		struct json j = json_to(&b);
-
-		json_obj(&j);
-		json_key_u64(&j, "pid", pid);
-		json_key_text(&j, "result", rc ? "already" : "detached");
-		json_end(&j);
-		buf_addc(&b, '\n');
-	} else {
-		buf_addf(&b,
-			 "process %" PRIu32 " %s: cresset mem attach %" PRIu32 " brings it back\n",
-			 pid, rc ? "is detached already" : "is detached", pid);
-	}
-	return cmd_print(&b);
+	return attach_cmd_detached(line, "mem", pid, rc != 0);
 }

@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/escape.h"
-#include "base/fs.h"
 #include "base/json/json.h"
 #include "base/str.h"
 #include "cmd/mem/mem.h"
@@ -11,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A program, and its library's state. */
@@ -65,26 +63,6 @@ static void add_state(struct buf *b, const struct found *f)
 	buf_addc(b, '\n');
 }
 
-static void add_reader(struct buf *b, const struct found *f)
-{
-	char path[32], name[16];
-
-	buf_adds(b, "  agent     ");
-	if (!f->now.has_reader) {
-		buf_adds(b, "none\n");
-		return;
-	}
-	if (!f->program->reader) {
-		buf_adds(b, "one in another namespace, or of another user\n");
-		return;
-	}
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", f->program->reader);
-	fs_read_line(path, name, sizeof name);
-	buf_addf(b, "process %" PRIu32 " (", f->program->reader);
-	add_text(b, name);
-	buf_adds(b, ")\n");
-}
-
 static uint64_t own_samples(const struct live_now *now)
 {
 	return now->samples > now->inherited ? now->samples - now->inherited : 0;
@@ -112,7 +90,7 @@ static void add_program(struct buf *b, const struct found *f)
 	add_state(b, f);
 	if (f->err.code || f->now.refused)
 		return;
-	add_reader(b, f);
+	attach_cmd_put_agent(b, f->now.has_reader, f->program->reader);
 	add_counts(b, &f->now);
 }
 
