@@ -45,7 +45,12 @@ known /api/v1/callers api/v1/callers q=wall f=main
 known /api/v1/diff api/v1/diff a=wall ato=start+2s bfrom=start+1s
 known /api/v1/heatmap api/v1/heatmap q=wall
 known /api/v1/lanes api/v1/lanes q=wall lanes=1
-curl -sSN -m 20 "${url}api/v1/live?q=wall" 2>/dev/null | sed -n '/^data: / { s///p; q }' >"$tmp/response"
+# A pipe would last until the stream's next message.
+exec {live}< <(exec curl -sSN -m 20 "${url}api/v1/live?q=wall" 2>/dev/null)
+stream=$!
+sed -n '/^data: / { s///p; q }' <&"$live" >"$tmp/response"
+kill "$stream" 2>/dev/null
+exec {live}<&-
 check /api/v1/live
 get api/v1/top >"$tmp/response"
 check "all errors" 400
