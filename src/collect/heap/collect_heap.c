@@ -440,12 +440,12 @@ void collect_heap_open(struct collect_heap *h)
 {
 	h->is_memory = h->asked->events & COLLECT_HEAP;
 	h->is_on = h->is_memory || h->asked->events & COLLECT_LOCK;
-	h->go_switch.fd = -1;
+	h->byte_switch.fd = -1;
 	go_clock_cycle_ns(&h->go_clock);
 	if (!h->is_on)
 		return;
 	if (h->opts->switches_all || h->opts->switches.apply)
-		go_switch_start(&h->go_switch);
+		byte_switch_start(&h->byte_switch);
 	if (!h->is_memory)
 		return;
 	h->beats = gpu_beats_new();
@@ -464,7 +464,7 @@ void collect_heap_done(struct collect_heap *h)
 	vec_done(&h->programs);
 	go_programs_done(h);
 	if (h->is_on)
-		go_switch_stop(&h->go_switch);
+		byte_switch_stop(&h->byte_switch);
 	gpu_beats_free(h->beats);
 }
 
@@ -629,7 +629,7 @@ void collect_heap_stop(struct collect_heap *h, uint64_t now_ns)
 	if (!h->is_on)
 		return;
 	collect_heap_begin_cut(h, now_ns);
-	go_switch_stop(&h->go_switch);
+	byte_switch_stop(&h->byte_switch);
 	for (size_t i = 0; i < h->programs.n; i++) {
 		struct heap_program *p = &h->programs.v[i];
 

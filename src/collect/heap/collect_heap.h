@@ -26,6 +26,7 @@
 #include "collect/resolve/resolve.h"
 #include "mem/go/go_heap.h"
 #include "mem/live/live_read.h"
+#include "mem/switch/byte_switch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,7 +62,7 @@ struct collect_heap { /* zeroed = not recorded */
 	struct gpu_beats *beats;
 	VEC(struct heap_program) programs;
 	VEC(struct go_program *) go;
-	struct go_switch go_switch;
+	struct byte_switch byte_switch;
 	struct go_clock go_clock;
 	struct map go_seen;        /* processes at the last search, by pid and start */
 	uint64_t next_snapshot_ns; /* always on */

@@ -117,7 +117,7 @@ void go_locks_switch_on(struct go_program *p)
 	struct go_locks *l = &p->locks;
 
 	if (!l->is_read || !l->is_off || l->is_asked || !go_program_may_switch(p) ||
-	    go_program_switch(p, p->heap.lock_rate, GO_LOCK_RATE, false))
+	    go_program_switch(p, SWITCH_GO_LOCKS, false))
 		return;
 	l->is_asked = true;
 	l->since_s = (uint32_t)time(NULL);

@@ -71,9 +71,8 @@ uint32_t go_program_stack(struct go_program *p, const struct go_bucket *b,
 			  uint64_t stack[GO_HEAP_STACK]);
 /* Whether profiles of it that are off may be switched on. */
 bool go_program_may_switch(const struct go_program *p);
-/* rate: address as linked. is_on: it was switched on earlier. Returns 0 once it is requested, or
- * -errno. */
-int go_program_switch(const struct go_program *p, uint64_t rate, uint64_t value, bool is_on);
+/* is_on: it was switched on earlier. Returns 0 once it is requested, or -errno. */
+int go_program_switch(const struct go_program *p, enum byte_switch_variable variable, bool is_on);
 
 /* --- go_locks.c ------------------------------------------------------------------------------- */
 

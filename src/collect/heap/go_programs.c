@@ -519,7 +519,7 @@ bool go_program_may_switch(const struct go_program *p)
 {
 	const struct heap_opts *opts = p->h->opts;
 
-	return p->h->go_switch.fd >= 0 && p->is_read && !p->h->is_ending &&
+	return p->h->byte_switch.fd >= 0 && p->is_read && !p->h->is_ending &&
 	       (opts->switches_all ||
 		(opts->switches.apply &&
 		 resolve_ask_labels(p->h->resolver, p->pid,
@@ -527,28 +527,28 @@ bool go_program_may_switch(const struct go_program *p)
 				    &opts->switches)));
 }
 
-int go_program_switch(const struct go_program *p, uint64_t rate, uint64_t value, bool is_on)
+int go_program_switch(const struct go_program *p, enum byte_switch_variable variable, bool is_on)
 {
 	struct stat st;
 
 	if (fstat(p->fd, &st))
 		return -errno;
-	const struct go_switch_request r = {
+	const struct byte_switch_request r = {
 		.pid = p->pid,
+		.variable = variable,
 		.is_on = is_on,
 		.dev = st.st_dev,
 		.ino = st.st_ino,
-		.rate = rate + p->bias,
-		.value = value,
+		.addr = p->bias + (variable == SWITCH_GO_HEAP ? p->heap.rate : p->heap.lock_rate),
 	};
-	return go_switch_on(&p->h->go_switch, &r);
+	return byte_switch_on(&p->h->byte_switch, &r);
 }
 
 /* Whether it worked is seen in the next reading. */
 static void switch_on(struct go_program *p)
 {
 	if (!p->is_off || p->is_asked || p->heap.is_by_code || !go_program_may_switch(p) ||
-	    go_program_switch(p, p->heap.rate, GO_HEAP_RATE, false))
+	    go_program_switch(p, SWITCH_GO_HEAP, false))
 		return;
 	p->is_asked = true;
 	p->since_s = (uint32_t)time(NULL);
@@ -557,10 +557,10 @@ static void switch_on(struct go_program *p)
 /* One that was killed leaves profiles on: another one takes them over. */
 void go_programs_renew_switch(struct collect_heap *h)
 {
-	if (!go_switch_is_gone(&h->go_switch))
+	if (!byte_switch_is_gone(&h->byte_switch))
 		return;
-	go_switch_stop(&h->go_switch);
-	if (go_switch_start(&h->go_switch))
+	byte_switch_stop(&h->byte_switch);
+	if (byte_switch_start(&h->byte_switch))
 		return;
 	for (size_t i = 0; i < h->go.n; i++) {
 		struct go_program *p = h->go.v[i];
@@ -568,9 +568,9 @@ void go_programs_renew_switch(struct collect_heap *h)
 		if (p->has_ended)
 			continue;
 		if (p->since_s)
-			go_program_switch(p, p->heap.rate, GO_HEAP_RATE, true);
+			go_program_switch(p, SWITCH_GO_HEAP, true);
 		if (p->locks.since_s)
-			go_program_switch(p, p->heap.lock_rate, GO_LOCK_RATE, true);
+			go_program_switch(p, SWITCH_GO_LOCKS, true);
 	}
 }
 

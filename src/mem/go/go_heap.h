@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct elf_file;
 struct elf_layout;
@@ -110,34 +109,5 @@ uint32_t go_heap_physical(struct gopclntab *table, uint64_t *stack, uint32_t n);
 
 /* The blocks that a sampled one of that size stands for, from 1 on. */
 double go_heap_weight(uint64_t size, uint64_t rate);
-
-/* --- go_switch.c: switches on profiles that are off, by one byte: runtime.MemProfileRate is then
- * GO_HEAP_RATE, or runtime.mutexprofilerate GO_LOCK_RATE. A process does this. It switches all of
- * them off when this one ends, however it ends. */
-
-#define GO_HEAP_RATE 524288ull /* bytes, as Go has it */
-#define GO_LOCK_RATE 1ull      /* every wait */
-
-struct go_switch {
-	int fd; /* -1: not running */
-	pid_t pid;
-};
-/* dev, ino: the file of the process. */
-struct go_switch_request {
-	uint32_t pid;
-	uint32_t is_on; /* 1: an earlier process has switched it on, and was killed */
-	uint64_t dev, ino;
-	uint64_t rate;  /* address in the process */
-	uint64_t value; /* GO_HEAP_RATE or GO_LOCK_RATE */
-};
-/* Returns 0, to be stopped, or -errno. */
-int go_switch_start(struct go_switch *out);
-/* Waits until all profiles are off again, a second at most. One that is not running is fine. */
-void go_switch_stop(struct go_switch *s);
-/* Whether it was killed: then another one has to know the programs. */
-bool go_switch_is_gone(const struct go_switch *s);
-/* Returns 0 once it is requested, or -errno. A process with another program, or with a profile that
- * is on, stays unchanged. */
-int go_switch_on(const struct go_switch *s, const struct go_switch_request *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* A process that writes the byte, and remembers where. */
-#include "mem/go/go_heap.h"
+#include "mem/switch/byte_switch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,18 @@
 #include <unistd.h>
 
 enum {
-	GO_SWITCHES_MAX = 256, /* limit: profiles of Go programs that are switched on */
+	SWITCHED_MAX = 256, /* limit: profiles of programs that are switched on */
 	STOP_MS = 1000,
 };
-/* Either value differs from 0 in one byte: no thread of the program can see a part of it. */
-enum { HEAP_BYTE = 2, LOCK_BYTE = 0 };
-_Static_assert(GO_HEAP_RATE == 8ull << 8 * HEAP_BYTE, "one byte");
-_Static_assert(GO_LOCK_RATE == 1ull << 8 * LOCK_BYTE, "one byte");
+
+/* The value when it is on differs from 0 in one byte. */
+static const struct variable {
+	uint8_t size; /* in bytes */
+	uint8_t at, on;
+} variables[SWITCH_VARIABLES] = {
+	[SWITCH_GO_HEAP] = { 8, 2, 8 },
+	[SWITCH_GO_LOCKS] = { 8, 0, 1 },
+};
 
 /* --- the process ------------------------------------------------------------------------------ */
 
@@ -30,21 +35,22 @@ struct switched {
 	uint32_t pid;
 	int mem; /* of the process, even if another one gets its id; -1: unused */
 	int pidfd;
-	uint64_t rate, value;
+	uint64_t addr;
+	const struct variable *variable;
 };
 
-static bool has(int mem, uint64_t addr, uint64_t value)
+static bool is_now(const struct switched *s, bool is_on)
 {
-	uint64_t now;
+	const struct variable *v = s->variable;
+	uint64_t now = 0, then = is_on ? (uint64_t)v->on << 8 * v->at : 0;
 
-	return pread(mem, &now, sizeof now, (off_t)addr) == sizeof now && now == value;
+	return pread(s->mem, &now, v->size, (off_t)s->addr) == v->size && now == then;
 }
 
 static void put(const struct switched *s, bool is_on)
 {
-	const int at = s->value == GO_HEAP_RATE ? HEAP_BYTE : LOCK_BYTE;
-	uint8_t byte = is_on ? (uint8_t)(s->value >> 8 * at) : 0;
-	ssize_t n = pwrite(s->mem, &byte, 1, (off_t)s->rate + at);
+	uint8_t byte = is_on ? s->variable->on : 0;
+	ssize_t n = pwrite(s->mem, &byte, 1, (off_t)s->addr + s->variable->at);
 
 	(void)n; /* the process has ended, or the next reading shows it */
 }
@@ -67,13 +73,13 @@ static void give_up(struct switched *s)
 
 /* An entry of a process that has ended is unused. One of the same place is replaced: the process
  * may have other memory since. */
-static struct switched *find_room(struct switched *all, const struct go_switch_request *r)
+static struct switched *find_room(struct switched *all, const struct byte_switch_request *r)
 {
 	struct switched *room = NULL;
 
-	for (int i = 0; i < GO_SWITCHES_MAX; i++) {
+	for (int i = 0; i < SWITCHED_MAX; i++) {
 		struct switched *s = &all[i];
-		bool is_same = s->mem >= 0 && s->pid == r->pid && s->rate == r->rate;
+		bool is_same = s->mem >= 0 && s->pid == r->pid && s->addr == r->addr;
 
 		if (is_same || (!room && (s->mem < 0 || has_ended(s))))
 			room = s;
@@ -86,7 +92,7 @@ static struct switched *find_room(struct switched *all, const struct go_switch_r
 }
 
 /* The file is compared after the memory was opened: an exec since then leaves the old memory. */
-static bool is_program(const struct go_switch_request *r)
+static bool is_program(const struct byte_switch_request *r)
 {
 	char path[32];
 	struct stat st;
@@ -101,16 +107,14 @@ static _Noreturn void end(int status)
 		syscall(SYS_exit_group, status);
 }
 
-static void change_here(const struct switched *s, const struct go_switch_request *on)
+static void change_here(const struct switched *s, const struct byte_switch_request *on)
 {
-	if (on && is_program(on) && has(s->mem, s->rate, 0))
-		put(s, true);
-	if (!on && has(s->mem, s->rate, s->value))
-		put(s, false);
+	if (is_now(s, !on) && (!on || is_program(on)))
+		put(s, on != NULL);
 }
 
 /* Access to a process can take for ever: a child makes it. */
-static void change(const struct switched *s, const struct go_switch_request *on)
+static void change(const struct switched *s, const struct byte_switch_request *on)
 {
 	pid_t pid = fork();
 
@@ -130,12 +134,12 @@ static void wait_for_changes(void)
 		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 }
 
-static void switch_on(struct switched *all, const struct go_switch_request *r)
+static void switch_on(struct switched *all, const struct byte_switch_request *r)
 {
 	char path[32];
-	struct switched *s = find_room(all, r);
+	struct switched *s = r->variable < SWITCH_VARIABLES ? find_room(all, r) : NULL;
 
-	if (!s || (r->value != GO_HEAP_RATE && r->value != GO_LOCK_RATE))
+	if (!s)
 		return;
 	snprintf(path, sizeof path, "/proc/%u/mem", r->pid);
 	int pidfd = syscall(SYS_pidfd_open, r->pid, 0);
@@ -145,7 +149,7 @@ static void switch_on(struct switched *all, const struct go_switch_request *r)
 			close(pidfd);
 		return;
 	}
-	*s = (struct switched){ r->pid, mem, pidfd, r->rate, r->value };
+	*s = (struct switched){ r->pid, mem, pidfd, r->addr, &variables[r->variable] };
 	if (!r->is_on)
 		change(s, r);
 }
@@ -154,7 +158,7 @@ static void switch_on(struct switched *all, const struct go_switch_request *r)
 static void switch_all_off(const struct switched *all)
 {
 	wait_for_changes();
-	for (int i = 0; i < GO_SWITCHES_MAX; i++)
+	for (int i = 0; i < SWITCHED_MAX; i++)
 		if (all[i].mem >= 0)
 			change(&all[i], NULL);
 	wait_for_changes();
@@ -164,15 +168,15 @@ static void switch_all_off(const struct switched *all)
 static _Noreturn void serve(int fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	struct switched all[GO_SWITCHES_MAX];
-	struct go_switch_request r;
+	struct switched all[SWITCHED_MAX];
+	struct byte_switch_request r;
 	ssize_t n;
 
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
 	signal(SIGCHLD, SIG_IGN); /* children leave nothing */
 	prctl(PR_SET_NAME, "cresset-switch", 0, 0, 0);
-	for (int i = 0; i < GO_SWITCHES_MAX; i++)
+	for (int i = 0; i < SWITCHED_MAX; i++)
 		all[i].mem = -1;
 	if (dup2(fd, 0) < 0)
 		end(1);
@@ -186,11 +190,11 @@ static _Noreturn void serve(int fd)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-int go_switch_start(struct go_switch *out)
+int byte_switch_start(struct byte_switch *out)
 {
 	int ends[2];
 
-	*out = (struct go_switch){ .fd = -1 };
+	*out = (struct byte_switch){ .fd = -1 };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	pid_t pid = fork();
@@ -202,11 +206,11 @@ int go_switch_start(struct go_switch *out)
 		close(ends[0]);
 		return -error;
 	}
-	*out = (struct go_switch){ ends[0], pid };
+	*out = (struct byte_switch){ ends[0], pid };
 	return 0;
 }
 
-void go_switch_stop(struct go_switch *s)
+void byte_switch_stop(struct byte_switch *s)
 {
 	if (s->fd < 0)
 		return;
@@ -218,14 +222,14 @@ void go_switch_stop(struct go_switch *s)
 	s->fd = -1;
 }
 
-bool go_switch_is_gone(const struct go_switch *s)
+bool byte_switch_is_gone(const struct byte_switch *s)
 {
 	struct pollfd end = { .fd = s->fd, .events = POLLIN };
 
 	return s->fd >= 0 && poll(&end, 1, 0) > 0;
 }
 
-int go_switch_on(const struct go_switch *s, const struct go_switch_request *r)
+int byte_switch_on(const struct byte_switch *s, const struct byte_switch_request *r)
 {
 	return send(s->fd, r, sizeof *r, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
