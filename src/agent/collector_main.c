@@ -66,7 +66,7 @@ struct collecting {
 	struct gpu_probes_stats gpu_probes;
 	struct gpu_time_stats gpu_time;
 	uint32_t gpu_files_said, gpu_programs_said, gpu_problems_said;
-	uint32_t go_programs_said, heap_programs_said;
+	uint32_t go_programs_said, java_programs_said, heap_programs_said;
 	bool heap_problem_said, lock_problem_said;
 	size_t missing_said;
 	bool full_said;
@@ -247,6 +247,9 @@ static void say_heaps(struct collecting *c, const struct heap_stats *h)
 	if (h->go_programs != c->go_programs_said)
 		log_verbose("heaps of %u Go programs are read: %u stacks", h->go_programs,
 			    h->go_stacks);
+	if (h->java_programs != c->java_programs_said)
+		log_verbose("allocations of %u Java programs are sampled by their runtimes",
+			    h->java_programs);
 	if (h->programs != c->heap_programs_said)
 		log_verbose("allocations of %u programs with the memory library are sampled",
 			    h->programs);
@@ -257,6 +260,7 @@ static void say_heaps(struct collecting *c, const struct heap_stats *h)
 			 h->lock_problem);
 	c->lock_problem_said |= *h->lock_problem != '\0';
 	c->go_programs_said = h->go_programs;
+	c->java_programs_said = h->java_programs;
 	c->heap_programs_said = h->programs;
 	c->heap_problem_said |= *h->problem != '\0';
 }

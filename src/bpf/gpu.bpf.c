@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* bpf/gpu.bpf.c: probes on the libraries through which programs use a GPU: at the start of calls,
- * and at the end of the ones that wait or allocate; and on the library that samples allocations.
+ * and at the end of the ones that wait or allocate; on the library that samples allocations, and on
+ * HotSpot's own sampler.
  *
  * Loaded next to sample.bpf.c when a process has such a library. It shares the maps of the same
  * name, except the scratches that stacks are built in: a task in a probe may be preempted, and
  * another task may reach a probe on the same CPU. All probes of a kind are one program; the cookie
  * is the number of the row that describes the function's arguments. */
 #include "bpf/gpu_call.h"
+#include "bpf/java_sample.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -331,6 +333,10 @@ static __always_inline void enter(struct pt_regs *ctx, struct gpu_place *p)
 		heap_sample(ctx, row, p);
 		return;
 	}
+	if (row->what & (GPU_JAVA_CHECK | GPU_JAVA_SAMPLE)) {
+		java_sample(ctx, row, p);
+		return;
+	}
 	t = thread_of(p);
 	if (!t)
 		return;
@@ -410,6 +416,7 @@ int BPF_PROG(gpu_exit, struct task_struct *task)
 	__u32 tid = task->pid;
 	struct gpu_thread *t = bpf_map_lookup_elem(&gpu_threads, &tid);
 
+	bpf_map_delete_elem(&java_threads, &tid);
 	if (!t)
 		return 0;
 	if (t->rates[GPU_RATE_LAUNCH].skipped)

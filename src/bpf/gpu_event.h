@@ -29,6 +29,11 @@ enum gpu_what {
 	/* Not of a GPU: a library in the program reports a sampled allocation of its heap
 	 * (mem/inject/library.h): number, bytes, and a weight (mem/live/live.h). */
 	GPU_HEAP = 4096,
+	/* HotSpot's sampler of allocations (bpf/java_heap.h): decides about an object (sampler,
+	 * object, bytes, bytes since); has chosen one (sampler, object, top of the TLAB). Sent as
+	 * GPU_HEAP with GPU_HEAP_JAVA. */
+	GPU_JAVA_CHECK = 8192,
+	GPU_JAVA_SAMPLE = 16384,
 };
 enum { GPU_AT_RETURN = GPU_WAIT | GPU_ALLOC }; /* those also probed at their return */
 
@@ -48,6 +53,9 @@ enum gpu_bytes {
 /* An address is that of memory, a handle, or one where a handle's memory is mapped: the three are
  * kept apart. */
 enum { GPU_ADDRESS_HANDLE = 1, GPU_ADDRESS_MAPPED = 2 };
+/* Of GPU_HEAP: the weight is a number of bytes: a random point in them has sampled the object; or
+ * the address is, and it stands for these bytes. 0: not so. */
+enum { GPU_HEAP_JAVA = 1 };
 enum { GPU_UNMAPPED_AT_ONCE = 16 }; /* limit: GPU mappings one call frees */
 enum { GPU_NO_ARG = 0xff, GPU_MAX_ARGS = 6, GPU_TYPES = 16 };
 
@@ -79,7 +87,8 @@ enum gpu_how { GPU_HOW_NONE = 0, GPU_HOW_SPIN, GPU_HOW_SLEEP, GPU_HOW_ESTIMATE }
 struct gpu_info {
 	__u64 start_ns; /* of the call */
 	__u64 value;    /* bytes, or ns for GPU_WAIT; 0 for GPU_LAUNCH */
-	__u64 weight;   /* number of calls it stands for; GPU_HEAP: its third argument */
+	__u64 weight;   /* number of calls it stands for; GPU_HEAP: its third argument,
+			 * or as GPU_HEAP_JAVA says */
 	__u64 address;
 	__u64 none;        /* 0: in the place of a wait's kernel part */
 	__u32 parts;       /* PART_GPU */
@@ -88,7 +97,7 @@ struct gpu_info {
 	/* the device or context that the thread uses, as the thread named it; 0: the first */
 	__u64 context;
 	__u32 how;   /* enum gpu_how, for GPU_WAIT */
-	__u32 flags; /* of the row */
+	__u32 flags; /* of the row, or GPU_HEAP_JAVA */
 	__u64 reserved[3];
 };
 _Static_assert(sizeof(struct gpu_info) == sizeof(struct wait_info), "one takes the other's place");

@@ -71,11 +71,11 @@ int doctor_pid(struct cmd_line *line, const char *pid);
 struct doctor_memory {
 	/* 0: Go's heap profile; -ENOTSUP: a Go program without symbols, by go_err; others: no Go
 	 * program. */
-	int go;
-	int library; /* 0: it can have the memory library, or has it; others: why not, in … */
+	int go, java; /* java: the same for HotSpot's sampler, by java_err */
+	int library;  /* 0: it can have the memory library, or has it; others: why not, in … */
 	bool is_loaded;
 	bool go_by_code; /* it has no symbols: its profile cannot be turned on */
-	struct err go_err, library_err;
+	struct err go_err, java_err, library_err;
 };
 void doctor_memory_find(uint32_t pid, struct doctor_memory *out);
 void doctor_memory_text(struct buf *b, const struct term *term, const struct doctor_memory *m);

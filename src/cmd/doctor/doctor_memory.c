@@ -27,6 +27,7 @@ void doctor_memory_find(uint32_t pid, struct doctor_memory *out)
 
 	*out = (struct doctor_memory){ 0 };
 	out->go = inspect_go_heap(pid, &heap, &out->go_err);
+	out->java = inspect_java_heap(pid, &out->java_err);
 	out->go_by_code = out->go == 0 && heap.is_by_code;
 	out->library = gpu_attach(pid, &opts, &report, &out->library_err);
 	out->is_loaded = report.already;
@@ -34,7 +35,7 @@ void doctor_memory_find(uint32_t pid, struct doctor_memory *out)
 
 static enum check_state state_of(const struct doctor_memory *m)
 {
-	return m->go == 0 || m->library == 0 ? CHECK_OK : CHECK_LIMITED;
+	return m->go == 0 || m->java == 0 || m->library == 0 ? CHECK_OK : CHECK_LIMITED;
 }
 
 static void add_words(struct buf *b, const char *words)
@@ -58,6 +59,13 @@ void doctor_memory_text(struct buf *b, const struct term *term, const struct doc
 		buf_adds(b, "\n     Go       not recorded: ");
 		add_words(b, m->go_err.text);
 	}
+	if (m->java == 0) {
+		buf_adds(b, "\n     Java     allocations of its heap, by its runtime's own "
+			    "sampler, turned on for a recording; not memory in use");
+	} else if (m->java == -ENOTSUP) {
+		buf_adds(b, "\n     Java     not recorded: ");
+		add_words(b, m->java_err.text);
+	}
 	buf_adds(b, "\n     library  ");
 	if (m->library == 0) {
 		buf_adds(b, m->is_loaded ? "is loaded" : "can be loaded while it runs");
@@ -74,6 +82,8 @@ void doctor_memory_json(struct json *j, const struct doctor_memory *m)
 	json_key_text(j, "state", check_word(state_of(m)));
 	json_key_bool(j, "go", m->go == 0);
 	json_key_text(j, "go_why_not", m->go == -ENOTSUP ? m->go_err.text : NULL);
+	json_key_bool(j, "java", m->java == 0);
+	json_key_text(j, "java_why_not", m->java == -ENOTSUP ? m->java_err.text : NULL);
 	json_key_bool(j, "library", m->library == 0);
 	json_key_bool(j, "library_loaded", m->is_loaded);
 	json_key_text(j, "library_why_not", m->library ? m->library_err.text : NULL);

@@ -188,7 +188,7 @@ static int attach_one(uint32_t pid, const struct buf *image, struct err *err)
 	int rc = gpu_attach(pid, &opts, &report, err);
 	if (rc == 0 && report.already)
 		rc = check_detached(pid, err);
-	if (rc && go == 0) {
+	if (rc && (go == 0 || inspect_java_heap(pid, &(struct err){ 0 }) == 0)) {
 		log_warning(err); /* its C code may have no C library, for example */
 		return 0;
 	}

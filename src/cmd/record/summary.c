@@ -194,14 +194,21 @@ static void add_heap(struct buf *b, const struct summary *s)
 	if (!(s->r->collect.sampler.events & COLLECT_HEAP))
 		return;
 	if (t->go_programs)
-		buf_addf(b, "  heap  Go's own profile of %u program%s: %u stacks%s", t->go_programs,
-			 t->go_programs == 1 ? "" : "s", t->go_stacks, t->programs ? "\n" : "");
+		buf_addf(b,
+			 "  heap  Go's own profile of %u program%s: %u stacks, in use as of the "
+			 "last garbage collection\n",
+			 t->go_programs, t->go_programs == 1 ? "" : "s", t->go_stacks);
+	if (t->java_programs)
+		buf_addf(b, "  heap  Java's own samples of %u program%s: %" PRIu64 "\n",
+			 t->java_programs, t->java_programs == 1 ? "" : "s", t->java_samples);
 	if (t->programs)
 		buf_addf(b, "  heap  %" PRIu64 " of the allocations of %u program%s were sampled",
 			 t->samples, t->programs, t->programs == 1 ? "" : "s");
-	else if (t->go_programs)
-		buf_adds(b, ", in use as of the last garbage collection");
-	else if (t->problem[0])
+	else if (t->go_programs || t->java_programs) {
+		if (!t->dropped && !t->wrong && !t->problem[0])
+			return;
+		buf_adds(b, "  heap  not all of it");
+	} else if (t->problem[0])
 		buf_adds(b, "  heap  no program was sampled by this recording");
 	else
 		buf_adds(b, "  heap  no program has loaded the library; statically linked and "
@@ -523,6 +530,8 @@ static void put_numbers(struct json *j, const struct summary *s)
 		json_key_u64(j, "heap_mean_bytes", st->heap.mean_bytes);
 		json_key_u64(j, "heap_go_programs", st->heap.go_programs);
 		json_key_u64(j, "heap_go_stacks", st->heap.go_stacks);
+		json_key_u64(j, "heap_java_programs", st->heap.java_programs);
+		json_key_u64(j, "heap_java_samples", st->heap.java_samples);
 		json_key_text(j, "heap_problem", st->heap.problem[0] ? st->heap.problem : NULL);
 	}
 	if (r->collect.sampler.events & COLLECT_LOCK) {

@@ -82,7 +82,7 @@ static uint32_t wanted_calls(uint32_t events)
 		wanted |= GPU_ALLOC | GPU_FREE | GPU_RESET | GPU_USE | GPU_MAP | GPU_UNMAP |
 			  GPU_RETAIN;
 	if (events & COLLECT_HEAP)
-		wanted |= GPU_HEAP;
+		wanted |= GPU_HEAP | GPU_JAVA_CHECK | GPU_JAVA_SAMPLE;
 	return wanted;
 }
 
@@ -443,9 +443,9 @@ static bool has_room(const struct gpu_probes *g, uint32_t user)
 	return user_shares_fits(user, used, g->files.n, GPU_MAX_FILES);
 }
 
-void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
+static void add_file(struct gpu_probes *g, const struct gpu_library *library, uint32_t pid,
+		     const char *path, int fd)
 {
-	const struct gpu_library *library = gpu_library_of(path);
 	struct probed_file file = { 0 };
 
 	if (library && !g->is_detached)
@@ -462,6 +462,29 @@ void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd
 		refuse(g, &file, rc);
 	else
 		vec_push(&g->files, file);
+}
+
+void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
+{
+	add_file(g, gpu_library_of(path), pid, path, fd);
+}
+
+void gpu_probes_add_java(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
+{
+	add_file(g, &java_library, pid, path, fd);
+}
+
+int gpu_probes_put_java(struct gpu_probes *g, uint32_t pid, const struct java_heap *heap)
+{
+	if (!g->bpf)
+		return -ENODEV;
+	return bpf_map_update_elem(bpf_map__fd(g->bpf->maps.java_heaps), &pid, heap, BPF_ANY);
+}
+
+void gpu_probes_drop_java(struct gpu_probes *g, uint32_t pid)
+{
+	if (g->bpf)
+		bpf_map_delete_elem(bpf_map__fd(g->bpf->maps.java_heaps), &pid);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

@@ -35,6 +35,12 @@ bool gpu_probes_want(const char *path);
  * already probed; fd stays the caller's.
  * Another process places them (collect/worker/probe_placer.h): nobody waits. */
 void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd);
+/* The same for a libjvm (bpf/java_heap.h), whose samples of a process are sent from when that is
+ * put until it is dropped. Returns 0; -ENODEV: there are no probes; or -errno. */
+struct java_heap;
+void gpu_probes_add_java(struct gpu_probes *g, uint32_t pid, const char *path, int fd);
+int gpu_probes_put_java(struct gpu_probes *g, uint32_t pid, const struct java_heap *heap);
+void gpu_probes_drop_java(struct gpu_probes *g, uint32_t pid);
 /* Takes what was placed. Call it some times a second. Returns true when all probes are gone, with
  * the process that placed them: the caller adds all files again. */
 bool gpu_probes_run(struct gpu_probes *g);

@@ -296,10 +296,13 @@ void collect_heap_scanned(struct collect_heap *h)
 {
 	if (h->is_memory)
 		resolve_find_processes(h->resolver, is_library, found, h);
+	java_programs_scanned(h);
 }
 
 bool collect_heap_seen(struct collect_heap *h, const struct side_record *r)
 {
+	if (java_programs_seen(h, r))
+		return true;
 	if (!h->is_memory || r->kind != SIDE_MMAP || !is_library(r->name))
 		return false;
 	mapped(h, r->pid, r->time_ns);
@@ -401,6 +404,8 @@ void collect_heap_applied(struct collect_heap *h, const struct side_record *r)
 {
 	if (!h->is_on)
 		return;
+	if ((r->kind == SIDE_EXIT && r->pid == r->tid) || (r->kind == SIDE_COMM && r->exec))
+		java_programs_ended(h, r->pid, r->time_ns);
 	if (r->kind == SIDE_EXIT && r->pid == r->tid)
 		go_programs_ended(h, r->pid);
 	else if (r->kind == SIDE_COMM && r->exec && !is_always(h) &&
@@ -433,6 +438,7 @@ void collect_heap_hooks(struct collect_heap *h, struct resolve_links *links,
 {
 	links->heap_renamed = go_programs_renamed;
 	links->heap_wants = asked->is_always ? wants : NULL;
+	links->java_weight = java_programs_weight;
 	links->heap_ctx = h;
 }
 
@@ -463,6 +469,7 @@ void collect_heap_done(struct collect_heap *h)
 		drop(h, &h->programs.v[h->programs.n - 1]);
 	vec_done(&h->programs);
 	go_programs_done(h);
+	java_programs_done(h);
 	if (h->is_on)
 		byte_switch_stop(&h->byte_switch);
 	gpu_beats_free(h->beats);
@@ -499,6 +506,7 @@ void collect_heap_start(struct collect_heap *h)
 			if (!go_programs_add(h, h->asked->ids[i], 0) && h->is_memory)
 				found(h, h->asked->ids[i]);
 		}
+	java_programs_start(h, until_ns);
 	for (; h->programs.n && now_ns < until_ns; now_ns = clock_mono_ns()) {
 		open_due(h, now_ns, true);
 		if (all_sample(h))
@@ -509,7 +517,9 @@ void collect_heap_start(struct collect_heap *h)
 
 uint64_t collect_heap_due_ns(const struct collect_heap *h)
 {
-	uint64_t next_ns = go_programs_due_ns(h);
+	uint64_t next_ns = go_programs_due_ns(h), java_ns = java_programs_due_ns(h);
+
+	next_ns = java_ns < next_ns ? java_ns : next_ns;
 
 	for (size_t i = 0; i < h->programs.n; i++)
 		if (!h->programs.v[i].live.memory && h->programs.v[i].next_ns < next_ns)
@@ -568,6 +578,7 @@ void collect_heap_run(struct collect_heap *h, uint64_t now_ns)
 		return;
 	open_due(h, now_ns, false);
 	go_programs_run(h, now_ns, false);
+	java_programs_run(h, now_ns);
 	for (size_t i = 0; i < h->programs.n; i++)
 		if (h->programs.v[i].live.memory)
 			wake_parked(h, &h->programs.v[i], now_ns);
@@ -592,12 +603,24 @@ static bool is_time_for_snapshot(struct collect_heap *h, uint64_t now_ns)
 	return true;
 }
 
+/* One that was killed leaves everything on: another one takes that over. */
+static void renew_switch(struct collect_heap *h)
+{
+	if (!byte_switch_is_gone(&h->byte_switch))
+		return;
+	byte_switch_stop(&h->byte_switch);
+	if (byte_switch_start(&h->byte_switch))
+		return;
+	go_programs_renew_switch(h);
+	java_programs_renew_switch(h);
+}
+
 void collect_heap_begin_cut(struct collect_heap *h, uint64_t now_ns)
 {
 	if (!h->is_on)
 		return;
 	h->is_snapshot = is_time_for_snapshot(h, now_ns);
-	go_programs_renew_switch(h);
+	renew_switch(h);
 	open_due(h, now_ns, !is_always(h));
 	if (is_always(h))
 		go_programs_search(h, now_ns);

@@ -52,6 +52,7 @@ struct heap_program {
 };
 
 struct go_program;
+struct java_program;
 struct collect_heap { /* zeroed = not recorded */
 	const struct sampler_opts *asked;
 	const struct heap_opts *opts;
@@ -62,6 +63,7 @@ struct collect_heap { /* zeroed = not recorded */
 	struct gpu_beats *beats;
 	VEC(struct heap_program) programs;
 	VEC(struct go_program *) go;
+	VEC(struct java_program *) java;
 	struct byte_switch byte_switch;
 	struct go_clock go_clock;
 	struct map go_seen;        /* processes at the last search, by pid and start */
@@ -111,7 +113,7 @@ void collect_heap_stop(struct collect_heap *h, uint64_t now_ns);
 bool go_programs_add(struct collect_heap *h, uint32_t pid, uint64_t exec_ns);
 /* Always on: looks at processes that have come since the last call. */
 void go_programs_search(struct collect_heap *h, uint64_t now_ns);
-/* Call it now and then. */
+/* The switch is another one: it has to know these programs. */
 void go_programs_renew_switch(struct collect_heap *h);
 void go_programs_ended(struct collect_heap *h, uint32_t pid);
 uint64_t go_programs_due_ns(const struct collect_heap *h);
@@ -121,5 +123,25 @@ void go_programs_cut(struct collect_heap *h, uint64_t now_ns);
 /* For resolve_links.heap_renamed. */
 void go_programs_renamed(void *heap, gpu_origin_move *move, void *moves);
 void go_programs_done(struct collect_heap *h);
+
+/* --- java_programs.c -------------------------------------------------------------------------- */
+
+/* Programs of Java: their runtime samples allocations (runtime/hotspot_sampler.h), if a byte is
+ * set. That is done as for Go's profiles, for the same programs. */
+
+/* Finds programs that run already, and missed ones. */
+void java_programs_scanned(struct collect_heap *h);
+/* Returns whether the process has mapped HotSpot. */
+bool java_programs_seen(struct collect_heap *h, const struct side_record *r);
+/* Of an exec, or an end: the HotSpot that it mapped before is gone. */
+void java_programs_ended(struct collect_heap *h, uint32_t pid, uint64_t time_ns);
+uint64_t java_programs_due_ns(const struct collect_heap *h);
+void java_programs_run(struct collect_heap *h, uint64_t now_ns);
+/* Waits until all found programs sample, until until_ns at most. */
+void java_programs_start(struct collect_heap *h, uint64_t until_ns);
+void java_programs_renew_switch(struct collect_heap *h);
+/* For resolve_links.java_weight. */
+double java_programs_weight(void *heap, uint32_t pid, const struct gpu_info *g);
+void java_programs_done(struct collect_heap *h);
 
 #endif

@@ -554,14 +554,8 @@ static void switch_on(struct go_program *p)
 	p->since_s = (uint32_t)time(NULL);
 }
 
-/* One that was killed leaves profiles on: another one takes them over. */
 void go_programs_renew_switch(struct collect_heap *h)
 {
-	if (!byte_switch_is_gone(&h->byte_switch))
-		return;
-	byte_switch_stop(&h->byte_switch);
-	if (byte_switch_start(&h->byte_switch))
-		return;
 	for (size_t i = 0; i < h->go.n; i++) {
 		struct go_program *p = h->go.v[i];
 

@@ -103,5 +103,7 @@ extern const struct gpu_attach_view attach_view;
  * -ENODATA also where its file cannot be opened. */
 struct go_heap;
 int inspect_go_heap(uint32_t pid, struct go_heap *out, struct err *err);
+/* Whether it runs a HotSpot that samples allocations: returns as hotspot_sampler_find. */
+int inspect_java_heap(uint32_t pid, struct err *err);
 
 #endif

@@ -49,9 +49,28 @@ static enum walk_end keep(struct resolver *r, struct process *p, const struct ev
 	return end;
 }
 
+/* Memory in use is unknown. */
+static enum walk_end put_java(struct resolver *r, struct process *p, const struct event_gpu *ev,
+			      const struct event_raw *raw)
+{
+	const struct gpu_info *g = &ev->gpu;
+	const struct stack_ref ref = { .sample = &ev->sample, .raw = raw, .is_runtime = true };
+	double weight = r->links.java_weight
+				? r->links.java_weight(r->links.heap_ctx, ev->sample.tgid, g)
+				: 0;
+
+	if (weight > 0 && !live_is_possible(g->correlation, g->value, weight))
+		r->heap.refused++;
+	else if (weight > 0 && r->types.heap.alloc != TYPE_NONE)
+		return put_alloc(r, p, ev, &ref, weight);
+	return WALK_COMPLETE;
+}
+
 enum walk_end resolver_heap(struct resolver *r, struct process *p, const struct event_gpu *ev,
 			    const struct event_raw *raw)
 {
+	if (ev->gpu.flags & GPU_HEAP_JAVA)
+		return put_java(r, p, ev, raw);
 	uint64_t told = ev->gpu.weight;
 	double weight = (double)(told & ((1ull << LIVE_BY_SHIFT) - 1)) / LIVE_WEIGHT_1;
 	const struct stack_ref ref = { .sample = &ev->sample,

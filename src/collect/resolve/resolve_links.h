@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct gpu_allocation;
+struct gpu_info;
 struct helper;
 struct proc_reader;
 struct runtime_maps;
@@ -75,6 +76,8 @@ struct resolve_links {
 	void (*heap_renamed)(void *ctx, gpu_origin_move *to, void *to_ctx);
 	/* Whether samples of a process count, and may still be in use; NULL: they do. */
 	bool (*heap_wants)(void *ctx, uint32_t pid);
+	/* How many objects a sampled one of HotSpot stands for; 0: it does not count. */
+	double (*java_weight)(void *ctx, uint32_t pid, const struct gpu_info *g);
 	void *heap_ctx;
 };
 

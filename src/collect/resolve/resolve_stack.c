@@ -150,7 +150,9 @@ static uint64_t ref_hash(const struct resolver *r, const struct stack_ref *ref)
 	if (is_folded(ref))
 		hash = hash_mix(hash, hash_mix(ref->part, ref->sample->gpu_call));
 	if (!w)
-		return ref->is_launch ? hash_mix(hash, 1) : hash;
+		return ref->is_launch    ? hash_mix(hash, 1)
+		       : ref->is_runtime ? hash_mix(hash, 2)
+					 : hash;
 	hash = hash_mix(hash, hash_mix(w->kernel_hash, ref->part));
 	if (ref->is_lock)
 		return hash_mix(hash, hash_mix(w->lock.address, w->lock.how));
@@ -285,13 +287,19 @@ static enum gpu_inside inside_at(const struct resolver *r, size_t n)
 	return inside ? (enum gpu_inside) * inside : GPU_INSIDE_NONE;
 }
 
+/* Of a row of such frames at the leaf, leaves the outermost one. */
+static void drop_row(struct resolver *r, enum gpu_inside inside)
+{
+	while (inside_at(r, 0) == inside && inside_at(r, 1) == inside)
+		r->stack.n--;
+}
+
 /* A launch ends in the function that the program called: drops the frames below it. */
 static void drop_teller(struct resolver *r)
 {
 	while (inside_at(r, 0) == GPU_INSIDE_TELLER)
 		r->stack.n--;
-	while (inside_at(r, 0) == GPU_INSIDE_CALL && inside_at(r, 1) == GPU_INSIDE_CALL)
-		r->stack.n--;
+	drop_row(r, GPU_INSIDE_CALL);
 }
 
 /* Drops what a call that waits for a GPU does inside: it is the driver's business, in the kernel,
@@ -388,6 +396,8 @@ bool resolver_stack(struct resolver *r, struct process *p, const struct stack_re
 	free(user);
 	if (ref->is_launch)
 		drop_teller(r);
+	if (ref->is_runtime)
+		drop_row(r, GPU_INSIDE_RUNTIME);
 	if (ref->called)
 		resolver_push_function(r, ref->called);
 	if (is_folded(ref))

@@ -110,8 +110,11 @@ struct stack_ref {
 	/* reported by a library in the program: leave out the reporting frames at the
 	 * leaf */
 	bool is_launch;
-	/* … and put this function at the leaf, in place of its frame in the library; NULL: none. It
-	 * depends on those frames only. */
+	/* of a runtime that samples allocations: leave out all its frames at the leaf but the
+	 * outermost one */
+	bool is_runtime;
+	/* is_launch: put this function at the leaf, in place of its frame in the library; NULL:
+	 * none. It depends on those frames only. */
 	const char *called;
 };
 /* Resolves the stack into the sink. Returns false when it has code made at run time: then it is in

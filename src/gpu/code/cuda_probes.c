@@ -1,6 +1,7 @@
 /* gpu/code/cuda_probes.c: functions of NVIDIA's driver, runtime and NCCL, from their public
  * interfaces (CUDA 11 … 13). Offsets into structures are those of cuda.h: CUDA_MEMCPY2D and
  * CUDA_MEMCPY3D, whose sizes are 128 and 200 bytes. */
+#include "bpf/java_heap.h"
 #include "gpu/code/probes.h"
 
 /* clang-format off */
@@ -155,6 +156,17 @@ static const struct gpu_library inject = LIBRARY("libcresset-cuda.so", inject_pr
 static const struct gpu_probe heap_probes[] = { { "cresset:alloc", { .what = GPU_HEAP } } };
 static const struct gpu_library heap = LIBRARY(MEM_LIBRARY, heap_probes);
 static const struct gpu_library nccl = LIBRARY("libnccl.so", nccl_probes);
+static const struct gpu_probe java_probes[] = {
+	{ JAVA_SAMPLER_CHECK, { .what = GPU_JAVA_CHECK } },
+	{ JAVA_SAMPLER_SAMPLE, { .what = GPU_JAVA_SAMPLE } },
+};
+const struct gpu_library java_library = {
+	.name = "libjvm.so",
+	.important = 2,
+	.probes = java_probes,
+	.n = sizeof java_probes / sizeof *java_probes,
+	.is_static = true,
+};
 
 const struct gpu_library *const gpu_libraries[] = {
 	&driver, &runtime, &nccl, &inject, &heap, NULL
@@ -162,7 +174,11 @@ const struct gpu_library *const gpu_libraries[] = {
 
 /* The driver calls CUPTI, also for calls of the runtime, and CUPTI calls our library. */
 const struct gpu_inside_row gpu_inside_rows[] = {
-	{ "libcresset-cuda.so", GPU_INSIDE_TELLER }, { "libcupti.so", GPU_INSIDE_TELLER },
-	{ "libcuda.so", GPU_INSIDE_CALL },           { "libcudart.so", GPU_INSIDE_CALL },
-	{ MEM_LIBRARY, GPU_INSIDE_TELLER },          { NULL, GPU_INSIDE_NONE },
+	{ "libcresset-cuda.so", GPU_INSIDE_TELLER },
+	{ "libcupti.so", GPU_INSIDE_TELLER },
+	{ "libcuda.so", GPU_INSIDE_CALL },
+	{ "libcudart.so", GPU_INSIDE_CALL },
+	{ MEM_LIBRARY, GPU_INSIDE_TELLER },
+	{ "libjvm.so", GPU_INSIDE_RUNTIME },
+	{ NULL, GPU_INSIDE_NONE },
 };

@@ -237,15 +237,19 @@ static void add_code_probe(const struct elf_file *f, const struct elf_layout *la
 
 /* Finds the probe, reduced to the wanted actions of its function. */
 static void find_probe(const struct elf_file *f, const struct elf_layout *layout,
-		       const struct gpu_probe *probe, uint32_t wanted, struct gpu_places *out)
+		       const struct gpu_library *library, const struct gpu_probe *probe,
+		       uint32_t wanted, struct gpu_places *out)
 {
+	bool (*find)(const struct elf_file *, const char *, GElf_Sym *) =
+		library->is_static ? elf_find_static : elf_find_dynamic;
+
 	GElf_Sym sym;
 	struct gpu_probe asked = *probe;
 
 	asked.row.what &= wanted;
 	if (strchr(probe->symbol, ':'))
 		add_code_probe(f, layout, &asked, out);
-	else if (elf_find_dynamic(f, probe->symbol, &sym) && sym.st_value)
+	else if (find(f, probe->symbol, &sym) && sym.st_value)
 		add_place(f, layout, &asked, sym.st_value, out);
 }
 
@@ -259,7 +263,7 @@ int gpu_places_find(const struct elf_file *f, const struct gpu_library *library,
 	int rc = elf_layout_read(&layout, f, err);
 	for (size_t i = 0; !rc && i < library->n; i++)
 		if (library->probes[i].row.what & wanted)
-			find_probe(f, &layout, &library->probes[i], wanted, out);
+			find_probe(f, &layout, library, &library->probes[i], wanted, out);
 	elf_layout_done(&layout);
 	return rc;
 }

@@ -24,12 +24,16 @@ struct gpu_library {
 	uint32_t important;
 	const struct gpu_probe *probes;
 	size_t n;
+	bool is_static; /* the symbols are in .symtab */
 };
 /* The library that samples allocations. */
 #define MEM_LIBRARY "libcresset-mem.so"
 
 /* NULL-terminated. */
 extern const struct gpu_library *const gpu_libraries[];
+
+/* HotSpot, for its sampler of allocations: not one of these, as few JVMs are sampled. */
+extern const struct gpu_library java_library;
 
 /* Returns the library that a file belongs to by its name, NULL if none. */
 const struct gpu_library *gpu_library_of(const char *path);
@@ -41,6 +45,8 @@ enum gpu_inside {
 	GPU_INSIDE_TELLER,
 	/* the function that the program called: the outermost of a row of such frames */
 	GPU_INSIDE_CALL,
+	/* the same, where the runtime of a language samples allocations */
+	GPU_INSIDE_RUNTIME,
 };
 /* Files, by the prefix of their names; the last row has no name. */
 struct gpu_inside_row {

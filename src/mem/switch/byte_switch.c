@@ -27,6 +27,7 @@ static const struct variable {
 } variables[SWITCH_VARIABLES] = {
 	[SWITCH_GO_HEAP] = { 8, 2, 8 },
 	[SWITCH_GO_LOCKS] = { 8, 0, 1 },
+	[SWITCH_JAVA_HEAP] = { 1, 0, 1 },
 };
 
 /* --- the process ------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* mem/switch/byte_switch.h: switches on what a runtime does not record of itself, by one byte of a
- * variable in its process: no thread can see a part of that. A process does this. It switches all of
- * them off when this one ends, however it ends. */
+ * variable in its process: no thread can see a part of that. A process does this. It switches all
+ * of them off when this one ends, however it ends. */
 #ifndef CRESSET_MEM_SWITCH_BYTE_SWITCH_H
 #define CRESSET_MEM_SWITCH_BYTE_SWITCH_H
 
@@ -10,8 +10,9 @@
 
 /* Off, all of them are 0. */
 enum byte_switch_variable {
-	SWITCH_GO_HEAP,  /* runtime.MemProfileRate: 524288 bytes, as Go has it */
-	SWITCH_GO_LOCKS, /* runtime.mutexprofilerate: 1, every wait */
+	SWITCH_GO_HEAP,   /* runtime.MemProfileRate: 524288 bytes, as Go has it */
+	SWITCH_GO_LOCKS,  /* runtime.mutexprofilerate: 1, every wait */
+	SWITCH_JAVA_HEAP, /* a bool of HotSpot (runtime/hotspot_sampler.h): 1 */
 	SWITCH_VARIABLES,
 };
 
@@ -33,8 +34,8 @@ int byte_switch_start(struct byte_switch *out);
 void byte_switch_stop(struct byte_switch *s);
 /* Whether it was killed: then another one has to know the programs. */
 bool byte_switch_is_gone(const struct byte_switch *s);
-/* Returns 0 once it is requested, or -errno. A process with another program, or with a variable that
- * is not 0, stays unchanged. */
+/* Returns 0 once it is requested, or -errno. A process with another program, or with a variable
+ * that is not 0, stays unchanged. */
 int byte_switch_on(const struct byte_switch *s, const struct byte_switch_request *r);
 
 #endif
