@@ -54,7 +54,8 @@ enum gpu_bytes {
  * kept apart. */
 enum { GPU_ADDRESS_HANDLE = 1, GPU_ADDRESS_MAPPED = 2 };
 /* Of GPU_HEAP: the weight is a number of bytes: a random point in them has sampled the object; or
- * the address is, and it stands for these bytes. 0: not so. */
+ * the address is, and it stands for these bytes. 0: not so. The context is the mean distance of
+ * these points in bytes, and one sample in 2^how is sent. */
 enum { GPU_HEAP_JAVA = 1 };
 enum { GPU_UNMAPPED_AT_ONCE = 16 }; /* limit: GPU mappings one call frees */
 enum { GPU_NO_ARG = 0xff, GPU_MAX_ARGS = 6, GPU_TYPES = 16 };

@@ -16,7 +16,9 @@
 #define JAVA_SAMPLER_SAMPLE "_ZN17ThreadHeapSampler6sampleEP7oopDescPP12HeapWordImpl"
 
 enum {
-	JAVA_HEAPS_MAX = 1024, /* limit: Java programs with sampled allocations */
+	/* limit: Java programs with sampled allocations; fewer than the switch may set on */
+	JAVA_HEAPS_MAX = 192,
+	JAVA_INTERVAL = 512 << 10, /* HotSpot's, unless an agent has set another one */
 	/* limit: threads of Java with sampled allocations; others have rougher weights */
 	JAVA_THREADS_MAX = 65536,
 };
@@ -39,7 +41,8 @@ struct java_heap {
 	 * has counted up to the next sample, or the end (0: this version does not). */
 	__u16 tlab_start, tlab_top, tlab_end, tlab_since;
 	__u16 class_layout; /* of the field of a class that has the size of its objects */
-	__u16 reserved[3];
+	__u16 reserved;
+	__u32 thinned; /* one sample in 2^thinned is sent */
 };
 _Static_assert(sizeof(struct java_heap) == 40, "java_heap has no padding");
 

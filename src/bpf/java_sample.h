@@ -70,17 +70,21 @@ static const __u32 java_powers[JAVA_CHANCE_BITS] = { 4294901760, 4294836226, 429
 						     4034748382, 3790295335, 3344923893, 2605029347,
 						     1580030169, 581260615,  78665070,   1440801 };
 
-/* Returns 1 with the chance that a random point, a mean interval apart, is in so many bytes. */
-static __always_inline int java_is_hit(__u64 bytes, __u32 interval)
+/* Returns 1 with the chance that a random point, a mean interval apart, is in so many bytes. A
+ * global function: verified once. The loop's product is in memory, so that the verifier treats it
+ * as unknown. */
+__weak int java_is_hit(__u32 place, __u64 bytes, __u32 interval)
 {
-	__u64 x = interval ? (bytes << 16) / interval : ~0ull, none = 0xffffffff;
+	struct gpu_place *p = bpf_map_lookup_elem(&gpu_places, &place);
+	__u64 x = interval ? (bytes << 16) / interval : ~0ull;
 
-	if (x >> JAVA_CHANCE_BITS)
+	if (!p || x >> JAVA_CHANCE_BITS)
 		return 1;
+	p->call.bytes = 0xffffffff;
 	for (int i = 0; i < JAVA_CHANCE_BITS; i++)
 		if (x >> i & 1)
-			none = none * java_powers[i] >> 32;
-	return bpf_get_prandom_u32() >= none;
+			p->call.bytes = LOAD(p->call.bytes) * java_powers[i] >> 32;
+	return bpf_get_prandom_u32() >= LOAD(p->call.bytes);
 }
 
 /* --- samples, to 24 --------------------------------------------------------------------------- */
@@ -120,6 +124,7 @@ struct java_call {
 	__u64 size, since, until;
 	__u32 refills; /* of the TLAB since the last garbage collection */
 	__u32 interval;
+	__u32 place; /* for java_is_hit */
 };
 
 /* What the thread has got of its TLAB since then. It gives one up that has no space left. After a
@@ -148,7 +153,7 @@ static __always_inline void java_outside(const struct java_thread *before, struc
 	survived = used > survived ? used : survived;
 	if (q->size < q->until && q->size < survived)
 		now->survived = survived - q->size;
-	if (java_is_hit(q->size, q->interval))
+	if (java_is_hit(q->place, q->size, q->interval))
 		c->covered = q->size;
 }
 
@@ -161,7 +166,7 @@ static __always_inline void java_in_tlab(const struct java_thread *before, struc
 	__u64 lost = before->lost + java_least(before->survived, reach);
 	__u64 counted = q->since + q->size;
 
-	if (lost && java_is_hit(lost, q->interval))
+	if (lost && java_is_hit(q->place, lost, q->interval))
 		c->lost = lost;
 	if (counted < q->until) {
 		now->survived = before->survived > counted ? before->survived - counted : 0;
@@ -176,7 +181,8 @@ static __always_inline void java_in_tlab(const struct java_thread *before, struc
 
 /* A sampler has 0 bytes until its first sample. */
 static __always_inline struct java_chosen java_checked(struct pt_regs *ctx,
-						       const struct java_heap *j, __u32 tid)
+						       const struct java_heap *j,
+						       const struct gpu_place *p)
 {
 	static const struct java_thread unknown;
 	const __u64 sampler = argument(ctx, 0), tlab = sampler - j->tlab_below;
@@ -186,7 +192,9 @@ static __always_inline struct java_chosen java_checked(struct pt_regs *ctx,
 		.until = java_word(sampler),
 		.refills = (__u32)java_word(tlab + j->tlab_since + 8),
 		.interval = j->interval,
+		.place = p->index,
 	};
+	__u32 tid = p->call.tid;
 	const struct java_thread *before = bpf_map_lookup_elem(&java_threads, &tid);
 	struct java_thread now = { .start = java_word(tlab + j->tlab_start),
 				   .top = java_word(tlab + j->tlab_top) };
@@ -225,6 +233,22 @@ static __always_inline struct java_chosen java_chosen(struct pt_regs *ctx,
 
 /* --- both ------------------------------------------------------------------------------------- */
 
+/* An agent may have a shorter interval than HotSpot's own, or sample each object; and a program may
+ * allocate very fast: then a part is sent. Returns whether this one is. */
+static __always_inline int java_is_sent(const struct java_heap *j, const struct gpu_place *p,
+					struct java_chosen *c)
+{
+	if (!c->covered && !c->lost)
+		return 0;
+	if (!j->interval) {
+		if (!java_is_hit(p->index, c->size, JAVA_INTERVAL))
+			return 0;
+		c->covered = c->size;
+		c->lost = 0;
+	}
+	return !(bpf_get_prandom_u32() & ((1u << (j->thinned & 31)) - 1));
+}
+
 static __always_inline void java_sample(struct pt_regs *ctx, const struct gpu_probe_row *row,
 					struct gpu_place *p)
 {
@@ -234,15 +258,16 @@ static __always_inline void java_sample(struct pt_regs *ctx, const struct gpu_pr
 
 	if (!j)
 		return;
-	chosen = row->what & GPU_JAVA_CHECK ? java_checked(ctx, j, p->call.tid)
-					    : java_chosen(ctx, j);
-	if (!chosen.covered && !chosen.lost)
+	chosen = row->what & GPU_JAVA_CHECK ? java_checked(ctx, j, p) : java_chosen(ctx, j);
+	if (!java_is_sent(j, p, &chosen))
 		return;
 	fill_event(&p->ev, &p->none, GPU_HEAP_JAVA, GPU_HEAP, p->call.now_ns);
 	p->ev.gpu.correlation = p->call.now_ns;
 	p->ev.gpu.value = chosen.size;
 	p->ev.gpu.weight = chosen.covered;
 	p->ev.gpu.address = chosen.lost;
+	p->ev.gpu.context = j->interval ? j->interval : JAVA_INTERVAL;
+	p->ev.gpu.how = j->thinned & 31;
 	send_with(ctx, p, 0);
 }
 

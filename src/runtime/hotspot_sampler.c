@@ -12,6 +12,18 @@
 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
+/* A libjvm has 2.4 MB of symbols, and 7 MB of names. */
+enum { SYMBOLS_MAX = 8 << 20, NAMES_MAX = 24 << 20 };
+
+static bool has_symbols(const struct elf_file *f)
+{
+	GElf_Shdr symbols, names;
+
+	return elf_file_section(f, ".symtab", SHT_SYMTAB, &symbols) &&
+	       symbols.sh_size <= SYMBOLS_MAX &&
+	       elf_file_section(f, ".strtab", SHT_STRTAB, &names) && names.sh_size <= NAMES_MAX;
+}
+
 static uint64_t address_of(const struct elf_file *f, const char *symbol)
 {
 	GElf_Sym sym;
@@ -21,13 +33,11 @@ static uint64_t address_of(const struct elf_file *f, const char *symbol)
 
 int hotspot_sampler_find(const struct elf_file *f, struct hotspot_sampler *out, struct err *err)
 {
-	GElf_Shdr symbols;
-
 	*out = (struct hotspot_sampler){ 0 };
 	int rc = hotspot_file_read(f, &out->tables, err);
 	if (rc)
 		return rc;
-	if (!elf_file_section(f, ".symtab", SHT_SYMTAB, &symbols))
+	if (!has_symbols(f))
 		return err_set(err, ENOTSUP, "its libjvm has no symbols");
 	out->is_on = address_of(f, "_ZN17ThreadHeapSampler8_enabledE"); /* 11 */
 	if (!out->is_on)
@@ -100,24 +110,42 @@ static void no_constant(void *ctx, const char *name, int32_t value)
 static bool is_plausible(const struct places *p)
 {
 	return p->tlab && p->allocated_bytes > p->tlab && p->end > p->top && p->top > p->start &&
-	       p->refills > p->end && p->tlab + p->refills < p->allocated_bytes &&
+	       p->refills > p->end && p->refills < HOTSPOT_MAX_OFFSET &&
+	       p->tlab + p->refills < p->allocated_bytes &&
 	       p->allocated_bytes < HOTSPOT_MAX_OFFSET && p->class_layout &&
 	       p->class_layout < HOTSPOT_MAX_OFFSET;
 }
 
-static bool is_set(const struct runtime_memory *m, uint64_t at)
+/* at: the file's address; 0: not in this version. */
+static int read_flag(const struct runtime_memory *m, uint64_t bias, uint64_t at, bool *out)
 {
 	uint8_t flag = 0;
+	int rc = at ? m->read(m->ctx, at + bias, &flag, sizeof flag) : 0;
 
-	return at && m->read(m->ctx, at, &flag, sizeof flag) == 0 && flag;
+	*out = flag;
+	return rc;
+}
+
+/* The VM sets the base first. */
+static int read_classes(const struct runtime_memory *m, const struct places *p,
+			struct java_heap *out)
+{
+	enum { SHIFT_MAX = 16 };
+	uint32_t shift = UINT32_MAX;
+
+	if (!p->class_base_at || !p->class_shift_at)
+		return -ENOTSUP;
+	int rc = m->read(m->ctx, p->class_shift_at, &shift, sizeof shift);
+	rc = rc ? rc : m->read(m->ctx, p->class_base_at, &out->class_base, sizeof out->class_base);
+	out->class_shift = shift;
+	return rc ? rc : shift <= SHIFT_MAX ? 0 : -EAGAIN; /* -1: the VM has not set it */
 }
 
 static int fill(const struct hotspot_sampler *s, uint64_t bias, const struct runtime_memory *m,
 		const struct places *p, struct java_heap *out)
 {
-	enum { WORD = 8, SHIFT_MAX = 16 };
-	uint32_t shift = 0;
-	int rc = 0;
+	enum { WORD = 8 };
+	bool is_narrow, is_short;
 
 	*out = (struct java_heap){
 		.tlab_below = p->allocated_bytes + WORD - p->tlab,
@@ -128,18 +156,14 @@ static int fill(const struct hotspot_sampler *s, uint64_t bias, const struct run
 	};
 	if (s->has_check)
 		out->tlab_since = p->refills - WORD;
-	if (is_set(m, s->short_headers ? s->short_headers + bias : 0))
-		out->header = JAVA_HEADER_SHORT;
-	else if (is_set(m, s->narrow_classes ? s->narrow_classes + bias : 0))
-		out->header = JAVA_HEADER_NARROW;
-	if (out->header == JAVA_HEADER_WIDE)
-		return 0;
-	if (!p->class_base_at || !p->class_shift_at)
-		return -ENOTSUP;
-	rc = m->read(m->ctx, p->class_base_at, &out->class_base, sizeof out->class_base);
-	rc = rc ? rc : m->read(m->ctx, p->class_shift_at, &shift, sizeof shift);
-	out->class_shift = shift;
-	return rc ? rc : shift <= SHIFT_MAX ? 0 : -EAGAIN; /* -1: the VM has not set it */
+	int rc = read_flag(m, bias, s->narrow_classes, &is_narrow);
+	rc = rc ? rc : read_flag(m, bias, s->short_headers, &is_short);
+	if (rc)
+		return rc;
+	out->header = is_short    ? JAVA_HEADER_SHORT
+		      : is_narrow ? JAVA_HEADER_NARROW
+				  : JAVA_HEADER_WIDE;
+	return out->header == JAVA_HEADER_WIDE ? 0 : read_classes(m, p, out);
 }
 
 int hotspot_sampler_read(const struct hotspot_sampler *s, uint64_t bias,

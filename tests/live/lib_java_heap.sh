@@ -4,6 +4,8 @@
 #     . tests/live/lib.sh; . tests/live/lib_java_heap.sh
 #     allocates JAVA OPTION… -- MIB     starts it: $pid; it reads lines from &$to; its output comes to $tmp/truth
 #     states LINE                       waits for a line of it
+#     own_java NAME [strip]             a Java of this name in $tmp/NAME/bin/NAME; strip: its libjvm has no symbols
+#     sampler PID, until_sampler 0|1 PID     the byte that turns the sampler on
 #     inside WORDS FILE [TYPE]          alloc of its functions, and alloc-objects; or one of them
 needs_allocates() {
 	local tool
@@ -20,8 +22,9 @@ allocates() { # JAVA OPTION… -- MIB
 		command+=("$1")
 		shift
 	done
+	rm -f "$tmp/lines" "$tmp/truth"
+	mkfifo "$tmp/lines"
 	: >"$tmp/truth"
-	rm -f "$tmp/lines" && mkfifo "$tmp/lines"
 	exec {to}<>"$tmp/lines"
 	"${command[@]}" -cp "$tmp/classes" Allocates "$2" <"$tmp/lines" >"$tmp/truth" 2>"$tmp/java.err" &
 	pid=$!
@@ -35,6 +38,37 @@ states() { # LINE
 		sleep 0.01
 	done
 	return 1
+}
+
+sampler() {
+	local lib start at
+	read -r start lib < <(awk '$NF ~ /\/libjvm\.so$/ { split($1, a, "-"); print a[1], $NF; exit }' "/proc/$1/maps")
+	at=$((16#$start + 16#$(nm "$lib" | awk '$3 ~ /_should_post_sampled_object_alloc/ { print $1 }')))
+	dd if="/proc/$1/mem" bs=1 skip="$at" count=1 status=none | od -An -t u1 | tr -d ' '
+}
+until_sampler() { # VALUE PID
+	for _ in $(seq 600); do
+		[ "$(sampler "$2")" != "$1" ] || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# The launcher finds its libraries from its own place.
+own_java() { # NAME [strip]
+	local home
+	home=$(readlink -f "$(command -v java)")
+	home=${home%/bin/java}
+	mkdir -p "$tmp/$1/bin" "$tmp/$1/lib"
+	cp "$home/bin/java" "$tmp/$1/bin/$1"
+	ln -s "$home"/lib/* "$tmp/$1/lib/"
+	ln -s "$home/conf" "$tmp/$1/conf"
+	[ -n "${2-}" ] || return 0
+	rm "$tmp/$1/lib/server"
+	mkdir "$tmp/$1/lib/server"
+	ln -s "$home"/lib/server/* "$tmp/$1/lib/server/"
+	rm "$tmp/$1/lib/server/libjvm.so"
+	strip -o "$tmp/$1/lib/server/libjvm.so" "$home/lib/server/libjvm.so"
 }
 
 # Five standard deviations, while the report states 1.96.

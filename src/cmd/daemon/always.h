@@ -105,7 +105,7 @@ extern const char *const always_event_words[], *const always_force_words[];
 	  "let --mem-attach load into programs that it would refuse for: seccomp, user-namespace", \
 	  OPT_CHOICES, ALWAYS_ROW(T, mem_force), .words = always_force_words }, \
 	{ NULL, "mem-switch", "SELECTOR", \
-	  "turn on profiles of heaps and mutexes in matching Go and Java programs; repeatable", \
+	  "turn on profiles of heaps (Go, Java), mutexes (Go) in matching programs; repeatable", \
 	  OPT_STRINGS, ALWAYS_ROW(T, mem_switch) }, \
 	CHOOSE_OPTIONS(ALWAYS_ROW(T, only), ALWAYS_ROW(T, exclude)), \
 	{ NULL, "max-rate", "N", \

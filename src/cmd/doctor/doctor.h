@@ -61,7 +61,8 @@ void checks_json(struct json *j, const struct check *checks, size_t n);
  *     pid, comm, bits (64 or 32), files [{path, deleted, state, build_id, names_from, functions,
  *     debug_file, go, frames_from, frame_rows,
  *     error, remedy}], jit {bytes, perf_map (null: none), remedy},
- *     memory {state, go, go_why_not, library, library_loaded, library_why_not}
+ *     memory {state, go, go_why_not, java, java_why_not, library, library_loaded,
+ *     library_why_not}
  *
  * state is "ok", "limited" or "missing"; unknown or absent values are null. Returns the exit
  * status. */

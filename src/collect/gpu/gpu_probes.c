@@ -291,8 +291,8 @@ bool gpu_probes_want(const char *path)
 
 /* Containers see the files of a layer on different devices, with the same inode, and maybe with
  * another owner. On a private file system other users can choose all but the last time, which the
- * kernel sets. */
-static struct file_ids ids_of(int fd)
+ * kernel sets; and the name of any file they can read: it belongs to another library then. */
+static struct file_ids ids_of(int fd, const char *library)
 {
 	struct stat st;
 
@@ -300,8 +300,9 @@ static struct file_ids ids_of(int fd)
 		return (struct file_ids){ 0 };
 	uint64_t times = hash_mix(hash_mix(st.st_mtim.tv_sec, st.st_mtim.tv_nsec),
 				  hash_mix(st.st_ctim.tv_sec, st.st_ctim.tv_nsec));
-	return (struct file_ids){ hash_mix(st.st_dev, st.st_ino),
-				  hash_mix(hash_mix(st.st_ino, st.st_size), times) };
+	uint64_t of = hash_bytes(library, strlen(library));
+	return (struct file_ids){ hash_mix(hash_mix(st.st_dev, st.st_ino), of),
+				  hash_mix(hash_mix(st.st_ino, st.st_size), hash_mix(times, of)) };
 }
 
 /* A file that does not fit into the share of one user may fit into that of another. */
@@ -310,19 +311,20 @@ static uint64_t identity_for(uint64_t identity, uint32_t user)
 	return hash_mix(identity, user);
 }
 
-static bool is_known(const struct gpu_probes *g, const struct file_ids *ids, uint32_t user)
+/* Returns 0 if it has its probes, -EAGAIN if they are requested, -ENOENT if it is unknown. */
+static int known(const struct gpu_probes *g, const struct file_ids *ids, uint32_t user)
 {
 	for (size_t i = 0; i < g->files.n; i++) {
 		const struct file_ids *other = &g->files.v[i].ids;
 
 		if (other->place == ids->place || other->content == ids->content)
-			return true;
+			return g->files.v[i].serial ? -EAGAIN : 0;
 	}
 	for (size_t i = 0; i < g->refused.n; i++)
 		if (g->refused.v[i] == ids->content ||
 		    g->refused.v[i] == identity_for(ids->content, user))
-			return true;
-	return false;
+			return -EIO;
+	return -ENOENT;
 }
 
 /* Whether the user's share has n more rows. Root gets the rest of all rows. */
@@ -443,25 +445,28 @@ static bool has_room(const struct gpu_probes *g, uint32_t user)
 	return user_shares_fits(user, used, g->files.n, GPU_MAX_FILES);
 }
 
-static void add_file(struct gpu_probes *g, const struct gpu_library *library, uint32_t pid,
-		     const char *path, int fd)
+/* Returns 0 if it has its probes; -EAGAIN: soon; else they are refused. */
+static int add_file(struct gpu_probes *g, const struct gpu_library *library, uint32_t pid,
+		    const char *path, int fd)
 {
 	struct probed_file file = { 0 };
 
 	if (library && !g->is_detached)
-		file.ids = ids_of(fd);
+		file.ids = ids_of(fd, library->name);
 	if (!file.ids.place)
-		return;
+		return -EINVAL;
 	if (!pid || proc_owner(pid, &file.user))
 		file.user = 0;
-	if (is_known(g, &file.ids, file.user))
-		return;
+	int rc = known(g, &file.ids, file.user);
+	if (rc != -ENOENT)
+		return rc;
 	snprintf(file.name, sizeof file.name, "%s", path);
-	int rc = has_room(g, file.user) ? probe_file(g, library, fd, &file) : -E2BIG;
+	rc = has_room(g, file.user) ? probe_file(g, library, fd, &file) : -E2BIG;
 	if (rc)
 		refuse(g, &file, rc);
 	else
 		vec_push(&g->files, file);
+	return rc ? rc : file.serial ? -EAGAIN : 0;
 }
 
 void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
@@ -469,9 +474,9 @@ void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd
 	add_file(g, gpu_library_of(path), pid, path, fd);
 }
 
-void gpu_probes_add_java(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
+int gpu_probes_add_java(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
 {
-	add_file(g, &java_library, pid, path, fd);
+	return add_file(g, &java_library, pid, path, fd);
 }
 
 int gpu_probes_put_java(struct gpu_probes *g, uint32_t pid, const struct java_heap *heap)

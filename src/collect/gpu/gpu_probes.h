@@ -1,5 +1,5 @@
 /* collect/gpu/gpu_probes.h: attaches the programs of bpf/gpu.bpf.c to every file of a GPU library
- * that a process has mapped.
+ * that a process has mapped, of the library that samples allocations, and of HotSpot.
  *
  * Nothing is loaded before the first such file is seen, so a host without a GPU pays nothing. A
  * file is identified by its inode: a file that many containers share from one layer is probed
@@ -35,10 +35,11 @@ bool gpu_probes_want(const char *path);
  * already probed; fd stays the caller's.
  * Another process places them (collect/worker/probe_placer.h): nobody waits. */
 void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd);
-/* The same for a libjvm (bpf/java_heap.h), whose samples of a process are sent from when that is
- * put until it is dropped. Returns 0; -ENODEV: there are no probes; or -errno. */
+/* The same for a libjvm (bpf/java_heap.h). Samples of a process are sent from when it is put until
+ * it is dropped. Adding returns 0 once the probes are placed, -EAGAIN until then, or -errno if they
+ * are refused; putting 0, -ENODEV without any probes, or -errno. */
 struct java_heap;
-void gpu_probes_add_java(struct gpu_probes *g, uint32_t pid, const char *path, int fd);
+int gpu_probes_add_java(struct gpu_probes *g, uint32_t pid, const char *path, int fd);
 int gpu_probes_put_java(struct gpu_probes *g, uint32_t pid, const struct java_heap *heap);
 void gpu_probes_drop_java(struct gpu_probes *g, uint32_t pid);
 /* Takes what was placed. Call it some times a second. Returns true when all probes are gone, with

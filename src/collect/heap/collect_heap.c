@@ -506,7 +506,7 @@ void collect_heap_start(struct collect_heap *h)
 			if (!go_programs_add(h, h->asked->ids[i], 0) && h->is_memory)
 				found(h, h->asked->ids[i]);
 		}
-	java_programs_start(h, until_ns);
+	java_programs_start(h);
 	for (; h->programs.n && now_ns < until_ns; now_ns = clock_mono_ns()) {
 		open_due(h, now_ns, true);
 		if (all_sample(h))

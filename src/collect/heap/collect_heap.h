@@ -85,11 +85,11 @@ void collect_heap_hooks(struct collect_heap *h, struct resolve_links *links,
 void collect_heap_open(struct collect_heap *h);
 void collect_heap_done(struct collect_heap *h);
 
-/* Finds programs that have the library already. */
+/* Finds programs that have the library, or HotSpot, already. */
 void collect_heap_scanned(struct collect_heap *h);
-/* The same, and waits until they sample, 5 s at most. Probes are placed. */
+/* The same, and waits until they sample, 7 s at most. Probes are placed. */
 void collect_heap_start(struct collect_heap *h);
-/* Returns whether the process has mapped the library. */
+/* Returns whether the process has mapped one of them. */
 bool collect_heap_seen(struct collect_heap *h, const struct side_record *r);
 /* The same in time order, after the resolver has handled the record. */
 void collect_heap_applied(struct collect_heap *h, const struct side_record *r);
@@ -127,7 +127,7 @@ void go_programs_done(struct collect_heap *h);
 /* --- java_programs.c -------------------------------------------------------------------------- */
 
 /* Programs of Java: their runtime samples allocations (runtime/hotspot_sampler.h), if a byte is
- * set. That is done as for Go's profiles, for the same programs. */
+ * set. Only selected programs are taken: by -p, a command, --mem-switch. */
 
 /* Finds programs that run already, and missed ones. */
 void java_programs_scanned(struct collect_heap *h);
@@ -137,8 +137,8 @@ bool java_programs_seen(struct collect_heap *h, const struct side_record *r);
 void java_programs_ended(struct collect_heap *h, uint32_t pid, uint64_t time_ns);
 uint64_t java_programs_due_ns(const struct collect_heap *h);
 void java_programs_run(struct collect_heap *h, uint64_t now_ns);
-/* Waits until all found programs sample, until until_ns at most. */
-void java_programs_start(struct collect_heap *h, uint64_t until_ns);
+/* Waits until all found programs sample, 2 s at most. */
+void java_programs_start(struct collect_heap *h);
 void java_programs_renew_switch(struct collect_heap *h);
 /* For resolve_links.java_weight. */
 double java_programs_weight(void *heap, uint32_t pid, const struct gpu_info *g);

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "collect/heap/collect_heap.h"
 #include "collect/proc/mapped_file.h"
+#include "collect/proc/proc_owner.h"
+#include "collect/process/user_shares.h"
 #include "collect/worker/proc_reader.h"
 #include "runtime/hotspot_sampler.h"
 #include "runtime/runtime.h"
@@ -12,6 +14,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +25,25 @@
 
 #define OPEN_WITHIN_NS 10000000000ull
 #define OPEN_AGAIN_NS  20000000ull
-#define ASK_AGAIN_NS   10000000000ull /* always on: a program that was not selected */
+#define TRY_RARELY_NS  10000000000ull /* always on: one not selected, or that does not respond */
 #define LOOK_FIRST_NS  20000000ull    /* after the request */
 #define LOOK_EACH_NS   1000000000ull
-#define LOOK_RARELY_NS 10000000000ull
-#define PROBES_WAIT_NS 5000000000ull
-enum { PAUSE_NS = 5000000, ON_WITHIN_LOOKS = 100 };
+#define LOOK_ALWAYS_NS 2000000000ull
+#define RUN_WITHIN_NS  30000000ull /* other programs are read later */
+#define START_NS       2000000000ull
+enum {
+	PAUSE_NS = 5000000,
+	ON_WITHIN_LOOKS = 100,
+	NOT_TAKEN_MAX = 256, /* limit: Java programs that are not selected */
+	/* Samples of a program per second, above which fewer are sent, and below which more are. */
+	RATE_MOST = 1000,
+	RATE_LEAST = 250,
+	THINNED_MOST = 16,
+};
 
 struct java_program {
-	uint32_t pid, looks; /* looks: since the request to switch */
+	uint32_t pid, user;
+	uint32_t looks; /* since the request to switch */
 	uint64_t mapped_ns, next_ns;
 	uint64_t until_ns;        /* to be opened until then; 0: was not tried */
 	struct mapped_file place; /* of libjvm; its path is path */
@@ -39,8 +53,17 @@ struct java_program {
 	struct stat file;  /* of libjvm */
 	struct hotspot_sampler sampler;
 	uint64_t bias;
-	struct java_heap heap; /* as the probe has it */
-	bool is_open, is_asked, is_on, has_sampled;
+	struct java_heap heap;                 /* as the probe has it */
+	uint64_t samples, counted, counted_ns; /* of its rate */
+	uint64_t gone_ns;                      /* since when; 0: it is there */
+	bool is_taken;                         /* it was selected */
+	bool is_open, is_probed, is_on, is_refused;
+	bool is_asked; /* to be turned on, and was not seen on since then */
+	bool was_asked, has_sampled;
+	/* It was seen to map another one, maybe after an exec that is handled later. */
+	struct mapped_file again;
+	char *again_path;
+	uint64_t again_ns;
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -71,6 +94,7 @@ static void drop(struct collect_heap *h, struct java_program *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	free(p->path);
+	free(p->again_path);
 	free(p);
 }
 
@@ -91,30 +115,62 @@ static bool is_hotspot(const char *path)
 	return slash && strcmp(slash + 1, name) == 0;
 }
 
+/* Nothing is written into programs that were not selected. */
 static bool is_wanted(const struct collect_heap *h)
 {
 	return h->is_memory && h->probes && h->asked->events & COLLECT_ALLOC &&
-	       (h->opts->switches_all || h->opts->switches.apply);
+	       (h->asked->is_always ? h->opts->switches.apply != NULL
+				    : h->opts->switches_all && h->asked->target == TARGET_PID);
+}
+
+static bool is_gone(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+/* Whether a program of this user may be taken. */
+static bool has_room(const struct collect_heap *h, uint32_t user)
+{
+	size_t n = 0;
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < h->java.n; i++) {
+		n += h->java.v[i]->is_taken;
+		used += h->java.v[i]->is_taken && h->java.v[i]->user == user;
+	}
+	return user_shares_fits(user, used, n, JAVA_HEAPS_MAX);
+}
+
+static struct mapped_file copy_of(const struct mapped_file *f, char **path)
+{
+	struct mapped_file copy = *f;
+
+	copy.build_id = NULL;
+	copy.build_id_len = 0;
+	copy.path = *path = xstrdup(f->path);
+	return copy;
 }
 
 static void add(struct collect_heap *h, const struct mapped_file *f, uint64_t now_ns)
 {
-	bool is_target = h->asked->target != TARGET_PID || sampler_is_target(h->sampler, f->pid);
+	struct java_program *p = program_of(h, f->pid);
 
-	if (program_of(h, f->pid) || !is_target)
+	if (!h->asked->is_always && !sampler_is_target(h->sampler, f->pid))
 		return;
-	if (h->java.n >= JAVA_HEAPS_MAX) {
-		note(h, f->pid, "there are too many programs");
-		return;
+	if (p && now_ns > p->mapped_ns) {
+		free(p->again_path);
+		p->again = copy_of(f, &p->again_path);
+		p->again_ns = now_ns;
 	}
-	struct java_program *p = xcalloc(1, sizeof *p);
+	if (p || is_gone(f->pid) || h->java.n >= JAVA_HEAPS_MAX + NOT_TAKEN_MAX)
+		return;
+	p = xcalloc(1, sizeof *p);
 	p->pid = f->pid;
-	p->place = *f;
-	p->place.path = p->path = xstrdup(f->path);
-	p->place.build_id = NULL;
-	p->place.build_id_len = 0;
+	p->place = copy_of(f, &p->path);
 	p->fd = -1;
 	p->mapped_ns = p->next_ns = now_ns;
+	if (proc_owner(p->pid, &p->user))
+		p->user = 0;
 	vec_push(&h->java, p);
 }
 
@@ -150,8 +206,16 @@ void java_programs_ended(struct collect_heap *h, uint32_t pid, uint64_t time_ns)
 {
 	struct java_program *p = program_of(h, pid);
 
-	if (p && time_ns >= p->mapped_ns)
-		drop(h, p);
+	if (!p || time_ns < p->mapped_ns)
+		return;
+	struct mapped_file again = p->again;
+	char *path = p->again_path;
+	uint64_t again_ns = p->again_ns;
+	p->again_path = NULL;
+	drop(h, p);
+	if (again_ns > time_ns)
+		add(h, &again, again_ns);
+	free(path);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -264,12 +328,15 @@ static int open_program(struct collect_heap *h, struct java_program *p, struct e
 	rc = rc ? rc : read_interval(h, p, &p->heap.interval);
 	if (rc)
 		return rc;
-	gpu_probes_add_java(h->probes, p->pid, p->path, p->fd);
-	rc = gpu_probes_put_java(h->probes, p->pid, &p->heap);
-	if (rc)
-		return err_set(err, ENOTSUP, "its probe could not be placed");
 	p->is_open = true;
 	return 0;
+}
+
+/* It stays, so that it is not opened again. */
+static void refuse(struct collect_heap *h, struct java_program *p, const char *why)
+{
+	note(h, p->pid, why);
+	p->is_refused = true;
 }
 
 static void try_open(struct collect_heap *h, struct java_program *p, uint64_t now_ns)
@@ -281,23 +348,20 @@ static void try_open(struct collect_heap *h, struct java_program *p, uint64_t no
 		p->until_ns = now_ns + OPEN_WITHIN_NS;
 	if (rc == 0)
 		return;
-	if ((rc == -EAGAIN || rc == -EBUSY || rc == -EFAULT) && now_ns < p->until_ns) {
-		p->next_ns = now_ns + OPEN_AGAIN_NS;
-		return;
-	}
-	if (rc != -ESRCH && rc != -ENOENT)
-		note(h, p->pid, *err.text ? err.text : "its libjvm cannot be read");
-	/* It stays, so that it is not opened again. */
-	p->next_ns = UINT64_MAX;
+	bool is_late = rc == -EAGAIN || rc == -EBUSY || rc == -EFAULT;
+	if (is_late && (now_ns < p->until_ns || h->asked->is_always))
+		p->next_ns = now_ns + (now_ns < p->until_ns ? OPEN_AGAIN_NS : TRY_RARELY_NS);
+	else
+		refuse(h, p, *err.text ? err.text : "its libjvm cannot be read");
 }
 
 /* --- sampling --------------------------------------------------------------------------------- */
 
-static bool may_switch(const struct collect_heap *h, const struct java_program *p)
+static bool is_selected(const struct collect_heap *h, const struct java_program *p)
 {
 	if (h->byte_switch.fd < 0)
 		return false;
-	return h->opts->switches_all ||
+	return !h->asked->is_always ||
 	       (resolve_ask_labels(h->resolver, p->pid, COLLECT_HEAP, &h->opts->switches) &&
 		proc_reader_agent_fits(h->reader, p->pid) == 1);
 }
@@ -316,29 +380,63 @@ static int ask(struct collect_heap *h, const struct java_program *p, bool is_on)
 	return byte_switch_on(&h->byte_switch, &r);
 }
 
-/* An agent in the program may have turned it on, with another interval. */
+/* Returns whether its samples can be sent. All probes may have been lost. */
+static bool has_probe(struct collect_heap *h, struct java_program *p, uint64_t now_ns)
+{
+	int rc = gpu_probes_add_java(h->probes, p->pid, p->path, p->fd);
+
+	if (rc == -EAGAIN) {
+		p->next_ns = now_ns + OPEN_AGAIN_NS;
+		return p->is_probed;
+	}
+	if (rc == 0 && !p->is_probed)
+		rc = gpu_probes_put_java(h->probes, p->pid, &p->heap);
+	p->is_probed = rc == 0;
+	if (rc)
+		refuse(h, p, "its sampler cannot be probed");
+	return p->is_probed;
+}
+
+/* So many samples that they cost more than they are worth: fewer are sent. */
+static void choose_rate(struct java_program *p, uint64_t now_ns)
+{
+	double s = (double)(now_ns - p->counted_ns) / 1e9;
+	double rate = (double)(p->samples - p->counted) / s;
+
+	if (p->counted_ns && s < 0.5)
+		return;
+	if (p->counted_ns && rate > RATE_MOST && p->heap.thinned < THINNED_MOST)
+		p->heap.thinned++;
+	else if (p->counted_ns && rate < RATE_LEAST && p->heap.thinned)
+		p->heap.thinned--;
+	p->counted = p->samples;
+	p->counted_ns = now_ns;
+}
+
+/* An agent in the program may have turned it on, with another interval; HotSpot turns it off when
+ * the events of its agents change. */
 static void look(struct collect_heap *h, struct java_program *p, uint64_t now_ns)
 {
 	struct memory m = { h->reader, p->pid };
+	const struct java_heap before = p->heap;
 	uint8_t is_on = 0;
-	uint32_t interval = p->heap.interval;
 
-	gpu_probes_add_java(h->probes, p->pid, p->path, p->fd); /* all may have been lost */
-	p->next_ns = now_ns + (h->asked->is_always ? LOOK_RARELY_NS : LOOK_EACH_NS);
-	if (read_memory(&m, p->sampler.is_on + p->bias, &is_on, sizeof is_on) ||
-	    read_interval(h, p, &interval))
+	p->next_ns = now_ns + (h->asked->is_always ? LOOK_ALWAYS_NS : LOOK_EACH_NS);
+	if (!has_probe(h, p, now_ns) ||
+	    read_memory(&m, p->sampler.is_on + p->bias, &is_on, sizeof is_on) ||
+	    read_interval(h, p, &p->heap.interval))
 		return;
-	if (interval != p->heap.interval) {
-		p->heap.interval = interval;
+	choose_rate(p, now_ns);
+	if (memcmp(&before, &p->heap, sizeof before) != 0)
 		gpu_probes_put_java(h->probes, p->pid, &p->heap);
-	}
 	p->is_on = is_on == 1;
-	if (p->is_on)
-		return;
-	if (!p->is_asked) {
-		p->is_asked = ask(h, p, false) == 0;
+	if (p->is_on) {
+		p->is_asked = false;
 		p->looks = 0;
+		return;
 	}
+	if (!p->is_asked && ask(h, p, false) == 0)
+		p->is_asked = p->was_asked = true;
 	if (++p->looks < ON_WITHIN_LOOKS)
 		p->next_ns = now_ns + LOOK_FIRST_NS;
 	else if (p->looks == ON_WITHIN_LOOKS)
@@ -347,11 +445,20 @@ static void look(struct collect_heap *h, struct java_program *p, uint64_t now_ns
 
 static void run(struct collect_heap *h, struct java_program *p, uint64_t now_ns)
 {
-	if (!p->is_open && !may_switch(h, p)) {
-		p->next_ns = now_ns + ASK_AGAIN_NS;
+	if (is_gone(p->pid)) { /* its end will be handled soon, or was not seen */
+		p->next_ns = now_ns + TRY_RARELY_NS;
+		if (p->gone_ns && now_ns > p->gone_ns + TRY_RARELY_NS / 2)
+			drop(h, p);
+		else
+			p->gone_ns = now_ns;
 		return;
 	}
-	if (!p->is_open)
+	p->next_ns = now_ns + TRY_RARELY_NS;
+	if (p->is_refused)
+		return;
+	if (!p->is_taken)
+		p->is_taken = is_selected(h, p) && has_room(h, p->user);
+	if (p->is_taken && !p->is_open)
 		try_open(h, p, now_ns);
 	if (p->is_open)
 		look(h, p, now_ns);
@@ -369,35 +476,39 @@ uint64_t java_programs_due_ns(const struct collect_heap *h)
 
 void java_programs_run(struct collect_heap *h, uint64_t now_ns)
 {
-	for (size_t i = 0; i < h->java.n; i++)
-		if (now_ns >= h->java.v[i]->next_ns)
-			run(h, h->java.v[i], now_ns);
+	for (size_t i = h->java.n; i-- > 0;) {
+		if (now_ns < h->java.v[i]->next_ns)
+			continue;
+		run(h, h->java.v[i], now_ns);
+		if (clock_mono_ns() > now_ns + RUN_WITHIN_NS)
+			break;
+	}
 }
 
 static bool all_sample(const struct collect_heap *h)
 {
 	for (size_t i = 0; i < h->java.n; i++)
-		if (!h->java.v[i]->is_on && h->java.v[i]->next_ns != UINT64_MAX)
+		if (!h->java.v[i]->is_on && !h->java.v[i]->is_refused &&
+		    h->java.v[i]->looks < ON_WITHIN_LOOKS)
 			return false;
 	return true;
 }
 
-void java_programs_start(struct collect_heap *h, uint64_t until_ns)
+void java_programs_start(struct collect_heap *h)
 {
-	uint64_t now_ns = clock_mono_ns();
+	uint64_t now_ns = clock_mono_ns(), until_ns = now_ns + START_NS;
 
 	for (; !all_sample(h) && now_ns < until_ns; now_ns = clock_mono_ns()) {
+		gpu_probes_run(h->probes);
 		java_programs_run(h, now_ns);
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	}
-	if (h->java.n)
-		gpu_probes_wait(h->probes, PROBES_WAIT_NS);
 }
 
 void java_programs_renew_switch(struct collect_heap *h)
 {
 	for (size_t i = 0; i < h->java.n; i++)
-		if (h->java.v[i]->is_asked)
+		if (h->java.v[i]->was_asked)
 			ask(h, h->java.v[i], true);
 }
 
@@ -409,15 +520,17 @@ double java_programs_weight(void *heap, uint32_t pid, const struct gpu_info *g)
 	struct java_program *p = program_of(h, pid);
 	double weight = 0;
 
-	if (!p || !p->is_open || !g->value)
+	if (!p || !p->is_open || !g->value || !g->context)
 		return 0;
 	h->stats.java_programs += !p->has_sampled;
 	h->stats.java_samples++;
+	p->samples++;
 	p->has_sampled = true;
 	if (g->weight)
-		weight = go_heap_weight(g->weight, p->heap.interval);
+		weight = go_heap_weight(g->weight, g->context);
 	if (g->address) /* these bytes, not the object's */
-		weight += go_heap_weight(g->address, p->heap.interval) * (double)g->address /
+		weight += go_heap_weight(g->address, g->context) * (double)g->address /
 			  (double)g->value;
+	weight = ldexp(weight, (int)(g->how & 31));
 	return weight > 1 ? weight : 1;
 }

@@ -19,7 +19,9 @@ static bool on_map(void *ctx, const struct proc_map *m)
 	struct search *s = ctx;
 	const char *slash = strrchr(m->name, '/');
 
-	if (!m->executable || !slash || strcmp(slash, "/libjvm.so") != 0)
+	/* It may be replaced: "/usr/lib/…/libjvm.so (deleted)". */
+	if (!m->executable || !slash ||
+	    (strcmp(slash, "/libjvm.so") != 0 && strncmp(slash, "/libjvm.so ", 11) != 0))
 		return true;
 	s->at = (struct mapped_file){ .pid = s->at.pid,
 				      .start = m->start,

@@ -1,6 +1,6 @@
 /* gpu/code/cuda_probes.c: functions of NVIDIA's driver, runtime and NCCL, from their public
  * interfaces (CUDA 11 … 13). Offsets into structures are those of cuda.h: CUDA_MEMCPY2D and
- * CUDA_MEMCPY3D, whose sizes are 128 and 200 bytes. */
+ * CUDA_MEMCPY3D, whose sizes are 128 and 200 bytes. Also of libraries that are not a vendor's. */
 #include "bpf/java_heap.h"
 #include "gpu/code/probes.h"
 

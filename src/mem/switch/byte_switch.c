@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -36,8 +37,10 @@ struct switched {
 	uint32_t pid;
 	int mem; /* of the process, even if another one gets its id; -1: unused */
 	int pidfd;
-	uint64_t addr;
+	uint64_t addr, dev, ino;
 	const struct variable *variable;
+	uint8_t *
+		is_ours; /* shared with children: the byte was set here, or by an earlier process */
 };
 
 static bool is_now(const struct switched *s, bool is_on)
@@ -77,6 +80,7 @@ static void give_up(struct switched *s)
 static struct switched *find_room(struct switched *all, const struct byte_switch_request *r)
 {
 	struct switched *room = NULL;
+	bool was_ours = false;
 
 	for (int i = 0; i < SWITCHED_MAX; i++) {
 		struct switched *s = &all[i];
@@ -84,22 +88,25 @@ static struct switched *find_room(struct switched *all, const struct byte_switch
 
 		if (is_same || (!room && (s->mem < 0 || has_ended(s))))
 			room = s;
+		was_ours = is_same && *s->is_ours;
 		if (is_same)
 			break;
 	}
-	if (room)
-		give_up(room);
+	if (!room)
+		return NULL;
+	give_up(room);
+	*room->is_ours = was_ours;
 	return room;
 }
 
-/* The file is compared after the memory was opened: an exec since then leaves the old memory. */
-static bool is_program(const struct byte_switch_request *r)
+/* Memory that is still in use is that of the program: an exec leaves the old one. */
+static bool is_program(const struct switched *s)
 {
 	char path[32];
 	struct stat st;
 
-	snprintf(path, sizeof path, "/proc/%u/exe", r->pid);
-	return stat(path, &st) == 0 && st.st_dev == r->dev && st.st_ino == r->ino;
+	snprintf(path, sizeof path, "/proc/%u/exe", s->pid);
+	return stat(path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino;
 }
 
 static _Noreturn void end(int status)
@@ -108,14 +115,17 @@ static _Noreturn void end(int status)
 		syscall(SYS_exit_group, status);
 }
 
-static void change_here(const struct switched *s, const struct byte_switch_request *on)
+/* A byte that was set already stays so at the end. */
+static void change_here(const struct switched *s, bool on)
 {
-	if (is_now(s, !on) && (!on || is_program(on)))
-		put(s, on != NULL);
+	if ((!on && !*s->is_ours) || !is_now(s, !on) || !is_program(s))
+		return;
+	*s->is_ours = 1;
+	put(s, on);
 }
 
 /* Access to a process can take for ever: a child makes it. */
-static void change(const struct switched *s, const struct byte_switch_request *on)
+static void change(const struct switched *s, bool on)
 {
 	pid_t pid = fork();
 
@@ -150,9 +160,13 @@ static void switch_on(struct switched *all, const struct byte_switch_request *r)
 			close(pidfd);
 		return;
 	}
-	*s = (struct switched){ r->pid, mem, pidfd, r->addr, &variables[r->variable] };
-	if (!r->is_on)
-		change(s, r);
+	*s = (struct switched){
+		r->pid, mem, pidfd, r->addr, r->dev, r->ino, &variables[r->variable], s->is_ours
+	};
+	if (r->is_on)
+		*s->is_ours = 1;
+	else
+		change(s, true);
 }
 
 /* After earlier requests. */
@@ -161,7 +175,7 @@ static void switch_all_off(const struct switched *all)
 	wait_for_changes();
 	for (int i = 0; i < SWITCHED_MAX; i++)
 		if (all[i].mem >= 0)
-			change(&all[i], NULL);
+			change(&all[i], false);
 	wait_for_changes();
 }
 
@@ -169,16 +183,20 @@ static void switch_all_off(const struct switched *all)
 static _Noreturn void serve(int fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	uint8_t *ours =
+		mmap(NULL, SWITCHED_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct switched all[SWITCHED_MAX];
 	struct byte_switch_request r;
 	ssize_t n;
 
+	if (ours == MAP_FAILED)
+		end(1);
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
 	signal(SIGCHLD, SIG_IGN); /* children leave nothing */
 	prctl(PR_SET_NAME, "cresset-switch", 0, 0, 0);
 	for (int i = 0; i < SWITCHED_MAX; i++)
-		all[i].mem = -1;
+		all[i] = (struct switched){ .mem = -1, .is_ours = ours + i };
 	if (dup2(fd, 0) < 0)
 		end(1);
 	syscall(SYS_close_range, 1, ~0u, 0);

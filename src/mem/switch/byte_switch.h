@@ -35,7 +35,7 @@ void byte_switch_stop(struct byte_switch *s);
 /* Whether it was killed: then another one has to know the programs. */
 bool byte_switch_is_gone(const struct byte_switch *s);
 /* Returns 0 once it is requested, or -errno. A process with another program, or with a variable
- * that is not 0, stays unchanged. */
+ * that is not 0, stays unchanged, also at the end. */
 int byte_switch_on(const struct byte_switch *s, const struct byte_switch_request *r);
 
 #endif
