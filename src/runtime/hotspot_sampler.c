@@ -126,6 +126,20 @@ static int read_flag(const struct runtime_memory *m, uint64_t bias, uint64_t at,
 	return rc;
 }
 
+static int read_header(const struct hotspot_sampler *s, uint64_t bias,
+		       const struct runtime_memory *m, uint32_t *out)
+{
+	bool is_narrow, is_short;
+	int rc = read_flag(m, bias, s->narrow_classes, &is_narrow);
+
+	rc = rc ? rc : read_flag(m, bias, s->short_headers, &is_short);
+	if (rc == 0)
+		*out = is_short    ? JAVA_HEADER_SHORT
+		       : is_narrow ? JAVA_HEADER_NARROW
+				   : JAVA_HEADER_WIDE;
+	return rc;
+}
+
 /* The VM sets the base first. */
 static int read_classes(const struct runtime_memory *m, const struct places *p,
 			struct java_heap *out)
@@ -145,7 +159,7 @@ static int fill(const struct hotspot_sampler *s, uint64_t bias, const struct run
 		const struct places *p, struct java_heap *out)
 {
 	enum { WORD = 8 };
-	bool is_narrow, is_short;
+	uint32_t now;
 
 	*out = (struct java_heap){
 		.tlab_below = p->allocated_bytes + WORD - p->tlab,
@@ -156,14 +170,12 @@ static int fill(const struct hotspot_sampler *s, uint64_t bias, const struct run
 	};
 	if (s->has_check)
 		out->tlab_since = p->refills - WORD;
-	int rc = read_flag(m, bias, s->narrow_classes, &is_narrow);
-	rc = rc ? rc : read_flag(m, bias, s->short_headers, &is_short);
-	if (rc)
-		return rc;
-	out->header = is_short    ? JAVA_HEADER_SHORT
-		      : is_narrow ? JAVA_HEADER_NARROW
-				  : JAVA_HEADER_WIDE;
-	return out->header == JAVA_HEADER_WIDE ? 0 : read_classes(m, p, out);
+	int rc = read_header(s, bias, m, &out->header);
+	if (rc == 0 && out->header != JAVA_HEADER_WIDE)
+		rc = read_classes(m, p, out);
+	/* Once the VM has set the classes, the flags stay. */
+	rc = rc ? rc : read_header(s, bias, m, &now);
+	return rc ? rc : now == out->header ? 0 : -EAGAIN;
 }
 
 int hotspot_sampler_read(const struct hotspot_sampler *s, uint64_t bias,

@@ -51,6 +51,7 @@ struct gpu_probes {
 	struct bpf_link *exit_link;
 	struct probe_placer *placer;
 	bool is_multi, is_detached;
+	bool are_lost; /* all probes, and that was not returned yet */
 	char refused_why[200],
 		refused_program
 			[32]; /* why it could not be loaded; "": it was not tried, or could */
@@ -311,14 +312,20 @@ static uint64_t identity_for(uint64_t identity, uint32_t user)
 	return hash_mix(identity, user);
 }
 
-/* Returns 0 if it has its probes, -EAGAIN if they are requested, -ENOENT if it is unknown. */
+/* Returns 0 if it has its probes, -EAGAIN if they are requested, -ENOTSUP if it needs none. */
+static int probes_of(const struct probed_file *file)
+{
+	return file->serial ? -EAGAIN : file->n_probes ? 0 : -ENOTSUP;
+}
+
+/* The same; -ENOENT: it is unknown; -EIO: its probes were refused. */
 static int known(const struct gpu_probes *g, const struct file_ids *ids, uint32_t user)
 {
 	for (size_t i = 0; i < g->files.n; i++) {
 		const struct file_ids *other = &g->files.v[i].ids;
 
 		if (other->place == ids->place || other->content == ids->content)
-			return g->files.v[i].serial ? -EAGAIN : 0;
+			return probes_of(&g->files.v[i]);
 	}
 	for (size_t i = 0; i < g->refused.n; i++)
 		if (g->refused.v[i] == ids->content ||
@@ -431,6 +438,8 @@ static void refuse(struct gpu_probes *g, const struct probed_file *file, int rc)
 {
 	note_problem(g, file->name, rc);
 	g->stats.refused_files++;
+	if (rc == -EPIPE || rc == -ENOMEM) /* of the worker, not of the file */
+		return;
 	if (g->refused.n < GPU_MAX_FILES)
 		vec_push(&g->refused, rc == -E2BIG ? identity_for(file->ids.content, file->user)
 						   : file->ids.content);
@@ -466,7 +475,7 @@ static int add_file(struct gpu_probes *g, const struct gpu_library *library, uin
 		refuse(g, &file, rc);
 	else
 		vec_push(&g->files, file);
-	return rc ? rc : file.serial ? -EAGAIN : 0;
+	return rc ? rc : probes_of(&file);
 }
 
 void gpu_probes_add(struct gpu_probes *g, uint32_t pid, const char *path, int fd)
@@ -521,7 +530,7 @@ static void forget_files(struct gpu_probes *g)
 	g->stats.files = g->stats.probes = 0;
 }
 
-bool gpu_probes_run(struct gpu_probes *g)
+static void take_answers(struct gpu_probes *g)
 {
 	struct probe_done done;
 
@@ -529,15 +538,23 @@ bool gpu_probes_run(struct gpu_probes *g)
 		take_done(g, &done);
 	g->stats.is_late = probe_placer_waits_ns(g->placer) > LATE_NS;
 	if (!probe_placer_take_lost(g->placer))
-		return false;
+		return;
 	forget_files(g);
-	return !g->is_detached;
+	g->are_lost = true;
+}
+
+bool gpu_probes_run(struct gpu_probes *g)
+{
+	take_answers(g);
+	bool are_lost = g->are_lost;
+	g->are_lost = false;
+	return are_lost && !g->is_detached;
 }
 
 void gpu_probes_wait(struct gpu_probes *g, uint64_t max_ns)
 {
 	probe_placer_wait(g->placer, max_ns);
-	gpu_probes_run(g);
+	take_answers(g);
 }
 
 /* --- files that are not mapped yet ------------------------------------------------------------ */

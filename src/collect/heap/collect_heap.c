@@ -450,7 +450,8 @@ void collect_heap_open(struct collect_heap *h)
 	go_clock_cycle_ns(&h->go_clock);
 	if (!h->is_on)
 		return;
-	if (h->opts->switches_all || h->opts->switches.apply)
+	h->has_switch = h->opts->switches_all || h->opts->switches.apply;
+	if (h->has_switch)
 		byte_switch_start(&h->byte_switch);
 	if (!h->is_memory)
 		return;
@@ -606,7 +607,7 @@ static bool is_time_for_snapshot(struct collect_heap *h, uint64_t now_ns)
 /* One that was killed leaves everything on: another one takes that over. */
 static void renew_switch(struct collect_heap *h)
 {
-	if (!byte_switch_is_gone(&h->byte_switch))
+	if (!h->has_switch || (h->byte_switch.fd >= 0 && !byte_switch_is_gone(&h->byte_switch)))
 		return;
 	byte_switch_stop(&h->byte_switch);
 	if (byte_switch_start(&h->byte_switch))

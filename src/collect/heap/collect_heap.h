@@ -65,6 +65,7 @@ struct collect_heap { /* zeroed = not recorded */
 	VEC(struct go_program *) go;
 	VEC(struct java_program *) java;
 	struct byte_switch byte_switch;
+	bool has_switch; /* it is wanted, also while it is not running */
 	struct go_clock go_clock;
 	struct map go_seen;        /* processes at the last search, by pid and start */
 	uint64_t next_snapshot_ns; /* always on */

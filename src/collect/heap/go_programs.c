@@ -561,6 +561,7 @@ void go_programs_renew_switch(struct collect_heap *h)
 
 		if (p->has_ended)
 			continue;
+		p->is_asked = p->locks.is_asked = false; /* a request may be lost */
 		if (p->since_s)
 			go_program_switch(p, SWITCH_GO_HEAP, true);
 		if (p->locks.since_s)

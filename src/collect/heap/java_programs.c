@@ -31,9 +31,11 @@
 #define LOOK_ALWAYS_NS 2000000000ull
 #define RUN_WITHIN_NS  30000000ull /* other programs are read later */
 #define START_NS       2000000000ull
+#define SELECT_NS      1000000000ull /* always on: its name may not be known yet */
 enum {
 	PAUSE_NS = 5000000,
 	ON_WITHIN_LOOKS = 100,
+	LOOKS_ASKED = 5,     /* for each request */
 	NOT_TAKEN_MAX = 256, /* limit: Java programs that are not selected */
 	/* Samples of a program per second, above which fewer are sent, and below which more are. */
 	RATE_MOST = 1000,
@@ -43,8 +45,9 @@ enum {
 
 struct java_program {
 	uint32_t pid, user;
-	uint32_t looks; /* since the request to switch */
+	uint32_t looks; /* since it was seen on */
 	uint64_t mapped_ns, next_ns;
+	uint64_t pause_ns;        /* until the next try */
 	uint64_t until_ns;        /* to be opened until then; 0: was not tried */
 	struct mapped_file place; /* of libjvm; its path is path */
 	char *path;
@@ -58,7 +61,6 @@ struct java_program {
 	uint64_t gone_ns;                      /* since when; 0: it is there */
 	bool is_taken;                         /* it was selected */
 	bool is_open, is_probed, is_on, is_refused;
-	bool is_asked; /* to be turned on, and was not seen on since then */
 	bool was_asked, has_sampled;
 	/* It was seen to map another one, maybe after an exec that is handled later. */
 	struct mapped_file again;
@@ -128,17 +130,17 @@ static bool is_gone(uint32_t pid)
 	return kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-/* Whether a program of this user may be taken. */
-static bool has_room(const struct collect_heap *h, uint32_t user)
+/* Whether one more program of this user may be taken, or be there without that. */
+static bool has_room(const struct collect_heap *h, uint32_t user, bool is_taken)
 {
 	size_t n = 0;
 	uint32_t used = 0;
 
 	for (size_t i = 0; i < h->java.n; i++) {
-		n += h->java.v[i]->is_taken;
-		used += h->java.v[i]->is_taken && h->java.v[i]->user == user;
+		n += h->java.v[i]->is_taken == is_taken;
+		used += h->java.v[i]->is_taken == is_taken && h->java.v[i]->user == user;
 	}
-	return user_shares_fits(user, used, n, JAVA_HEAPS_MAX);
+	return user_shares_fits(user, used, n, is_taken ? JAVA_HEAPS_MAX : NOT_TAKEN_MAX);
 }
 
 static struct mapped_file copy_of(const struct mapped_file *f, char **path)
@@ -153,31 +155,39 @@ static struct mapped_file copy_of(const struct mapped_file *f, char **path)
 
 static void add(struct collect_heap *h, const struct mapped_file *f, uint64_t now_ns)
 {
-	struct java_program *p = program_of(h, f->pid);
+	uint32_t user = 0;
 
-	if (!h->asked->is_always && !sampler_is_target(h->sampler, f->pid))
+	if ((!h->asked->is_always && !sampler_is_target(h->sampler, f->pid)) || is_gone(f->pid))
 		return;
-	if (p && now_ns > p->mapped_ns) {
-		free(p->again_path);
-		p->again = copy_of(f, &p->again_path);
-		p->again_ns = now_ns;
+	if (proc_owner(f->pid, &user))
+		user = 0;
+	if (!has_room(h, user, false)) {
+		note(h, f->pid, "it is not recorded: there are too many programs");
+		return;
 	}
-	if (p || is_gone(f->pid) || h->java.n >= JAVA_HEAPS_MAX + NOT_TAKEN_MAX)
-		return;
-	p = xcalloc(1, sizeof *p);
+	struct java_program *p = xcalloc(1, sizeof *p);
 	p->pid = f->pid;
+	p->user = user;
 	p->place = copy_of(f, &p->path);
 	p->fd = -1;
-	p->mapped_ns = p->next_ns = now_ns;
-	if (proc_owner(p->pid, &p->user))
-		p->user = 0;
+	p->mapped_ns = now_ns;
+	p->pause_ns = SELECT_NS;
+	p->next_ns = h->asked->is_always ? clock_mono_ns() + SELECT_NS : now_ns;
 	vec_push(&h->java, p);
+}
+
+static void add_again(struct java_program *p, const struct mapped_file *f, uint64_t time_ns)
+{
+	free(p->again_path);
+	p->again = copy_of(f, &p->again_path);
+	p->again_ns = time_ns;
 }
 
 static void found(void *ctx, const struct mapped_file *f, int fd)
 {
 	(void)fd;
-	add(ctx, f, clock_mono_ns());
+	if (!program_of(ctx, f->pid))
+		add(ctx, f, clock_mono_ns());
 }
 
 void java_programs_scanned(struct collect_heap *h)
@@ -198,7 +208,11 @@ bool java_programs_seen(struct collect_heap *h, const struct side_record *r)
 				       .maj = r->maj,
 				       .min = r->min,
 				       .ino = r->ino };
-	add(h, &f, r->time_ns);
+	struct java_program *p = program_of(h, r->pid);
+	if (!p)
+		add(h, &f, r->time_ns);
+	else if (r->time_ns > p->mapped_ns)
+		add_again(p, &f, r->time_ns);
 	return true;
 }
 
@@ -329,6 +343,7 @@ static int open_program(struct collect_heap *h, struct java_program *p, struct e
 	if (rc)
 		return rc;
 	p->is_open = true;
+	p->pause_ns = OPEN_AGAIN_NS;
 	return 0;
 }
 
@@ -386,11 +401,17 @@ static bool has_probe(struct collect_heap *h, struct java_program *p, uint64_t n
 	int rc = gpu_probes_add_java(h->probes, p->pid, p->path, p->fd);
 
 	if (rc == -EAGAIN) {
-		p->next_ns = now_ns + OPEN_AGAIN_NS;
+		p->pause_ns = p->pause_ns * 2 < LOOK_EACH_NS ? p->pause_ns * 2 : LOOK_EACH_NS;
+		p->next_ns = now_ns + p->pause_ns;
 		return p->is_probed;
 	}
+	p->pause_ns = OPEN_AGAIN_NS;
 	if (rc == 0 && !p->is_probed)
 		rc = gpu_probes_put_java(h->probes, p->pid, &p->heap);
+	if (rc == -EPIPE || rc == -ENOMEM) { /* its worker could not be started */
+		p->next_ns = now_ns + TRY_RARELY_NS;
+		return false;
+	}
 	p->is_probed = rc == 0;
 	if (rc)
 		refuse(h, p, "its sampler cannot be probed");
@@ -431,12 +452,11 @@ static void look(struct collect_heap *h, struct java_program *p, uint64_t now_ns
 		gpu_probes_put_java(h->probes, p->pid, &p->heap);
 	p->is_on = is_on == 1;
 	if (p->is_on) {
-		p->is_asked = false;
 		p->looks = 0;
 		return;
 	}
-	if (!p->is_asked && ask(h, p, false) == 0)
-		p->is_asked = p->was_asked = true;
+	if (p->looks % LOOKS_ASKED == 0 && ask(h, p, false) == 0)
+		p->was_asked = true;
 	if (++p->looks < ON_WITHIN_LOOKS)
 		p->next_ns = now_ns + LOOK_FIRST_NS;
 	else if (p->looks == ON_WITHIN_LOOKS)
@@ -456,8 +476,11 @@ static void run(struct collect_heap *h, struct java_program *p, uint64_t now_ns)
 	p->next_ns = now_ns + TRY_RARELY_NS;
 	if (p->is_refused)
 		return;
-	if (!p->is_taken)
-		p->is_taken = is_selected(h, p) && has_room(h, p->user);
+	if (!p->is_taken) {
+		p->is_taken = is_selected(h, p) && has_room(h, p->user, true);
+		p->next_ns = now_ns + p->pause_ns;
+		p->pause_ns = p->pause_ns * 2 < TRY_RARELY_NS ? p->pause_ns * 2 : TRY_RARELY_NS;
+	}
 	if (p->is_taken && !p->is_open)
 		try_open(h, p, now_ns);
 	if (p->is_open)
@@ -499,7 +522,7 @@ void java_programs_start(struct collect_heap *h)
 	uint64_t now_ns = clock_mono_ns(), until_ns = now_ns + START_NS;
 
 	for (; !all_sample(h) && now_ns < until_ns; now_ns = clock_mono_ns()) {
-		gpu_probes_run(h->probes);
+		gpu_probes_wait(h->probes, PAUSE_NS);
 		java_programs_run(h, now_ns);
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	}

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-	SWITCHED_MAX = 256, /* limit: profiles of programs that are switched on */
+	SWITCHED_MAX = 384, /* limit: profiles of programs that are switched on */
 	STOP_MS = 1000,
 };
 
@@ -39,8 +39,9 @@ struct switched {
 	int pidfd;
 	uint64_t addr, dev, ino;
 	const struct variable *variable;
-	uint8_t *
-		is_ours; /* shared with children: the byte was set here, or by an earlier process */
+	/* Shared with children: the byte was set here, or by an earlier process; all end now. */
+	volatile uint8_t *is_ours;
+	const volatile uint8_t *is_over;
 };
 
 static bool is_now(const struct switched *s, bool is_on)
@@ -118,10 +119,12 @@ static _Noreturn void end(int status)
 /* A byte that was set already stays so at the end. */
 static void change_here(const struct switched *s, bool on)
 {
-	if ((!on && !*s->is_ours) || !is_now(s, !on) || !is_program(s))
+	if ((!on && !*s->is_ours) || !is_now(s, !on) || !is_program(s) || (on && *s->is_over))
 		return;
 	*s->is_ours = 1;
 	put(s, on);
+	if (on && *s->is_over) /* it took so long that another child may have been here before */
+		put(s, false);
 }
 
 /* Access to a process can take for ever: a child makes it. */
@@ -160,9 +163,16 @@ static void switch_on(struct switched *all, const struct byte_switch_request *r)
 			close(pidfd);
 		return;
 	}
-	*s = (struct switched){
-		r->pid, mem, pidfd, r->addr, r->dev, r->ino, &variables[r->variable], s->is_ours
-	};
+	const struct switched before = *s;
+	*s = (struct switched){ .pid = r->pid,
+				.mem = mem,
+				.pidfd = pidfd,
+				.addr = r->addr,
+				.dev = r->dev,
+				.ino = r->ino,
+				.variable = &variables[r->variable],
+				.is_ours = before.is_ours,
+				.is_over = before.is_over };
 	if (r->is_on)
 		*s->is_ours = 1;
 	else
@@ -170,9 +180,10 @@ static void switch_on(struct switched *all, const struct byte_switch_request *r)
 }
 
 /* After earlier requests. */
-static void switch_all_off(const struct switched *all)
+static void switch_all_off(const struct switched *all, volatile uint8_t *is_over)
 {
 	wait_for_changes();
+	*is_over = 1;
 	for (int i = 0; i < SWITCHED_MAX; i++)
 		if (all[i].mem >= 0)
 			change(&all[i], false);
@@ -183,8 +194,8 @@ static void switch_all_off(const struct switched *all)
 static _Noreturn void serve(int fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	uint8_t *ours =
-		mmap(NULL, SWITCHED_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint8_t *ours = mmap(NULL, SWITCHED_MAX + 1, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct switched all[SWITCHED_MAX];
 	struct byte_switch_request r;
 	ssize_t n;
@@ -196,14 +207,16 @@ static _Noreturn void serve(int fd)
 	signal(SIGCHLD, SIG_IGN); /* children leave nothing */
 	prctl(PR_SET_NAME, "cresset-switch", 0, 0, 0);
 	for (int i = 0; i < SWITCHED_MAX; i++)
-		all[i] = (struct switched){ .mem = -1, .is_ours = ours + i };
+		all[i] = (struct switched){ .mem = -1,
+					    .is_ours = ours + i,
+					    .is_over = ours + SWITCHED_MAX };
 	if (dup2(fd, 0) < 0)
 		end(1);
 	syscall(SYS_close_range, 1, ~0u, 0);
 	while ((n = recv(0, &r, sizeof r, 0)) == (ssize_t)sizeof r || (n < 0 && errno == EINTR))
 		if (n > 0)
 			switch_on(all, &r);
-	switch_all_off(all);
+	switch_all_off(all, ours + SWITCHED_MAX);
 	end(0);
 }
 
