@@ -229,7 +229,8 @@ test('why it was idle: train() decodes', { skip }, async () => {
 	assert.ok(row.older_total <= 0.02 * expected, `${row.older_total} while busy`);
 	assert.ok(Math.abs(row.newer_total - expected) < 0.15 * expected, `${row.newer_total}, not ${expected}`);
 	assert.ok(row.newer_total > 0.5 * d.change.newer.samples);
-	assert.strictEqual(d.ended_by[0].over, true);
+	/* The longest may be the one at the end of the range: the program waits until its names are read. */
+	assert.ok(d.ended_by.some((e) => e.over && e.gaps > 0));
 });
 
 async function timeline(fn) {
