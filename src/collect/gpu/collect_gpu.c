@@ -257,14 +257,7 @@ void collect_gpu_scanned(struct collect_gpu *g)
 /* A process has mapped a library. */
 static void add_mapped(struct collect_gpu *g, const struct side_record *r)
 {
-	const struct mapped_file f = { .pid = r->pid,
-				       .start = r->start,
-				       .end = r->start + r->len,
-				       .pgoff = r->pgoff,
-				       .path = r->name,
-				       .maj = r->maj,
-				       .min = r->min,
-				       .ino = r->ino };
+	const struct mapped_file f = side_file(r);
 
 	add_file(g, &f);
 }

@@ -37,6 +37,18 @@ struct side_band {
 	VEC(uint32_t) unread;       /* during a drain: the rings that still have records */
 };
 
+struct mapped_file side_file(const struct side_record *r)
+{
+	return (struct mapped_file){ .pid = r->pid,
+				     .start = r->start,
+				     .end = r->start + r->len,
+				     .pgoff = r->pgoff,
+				     .path = r->name,
+				     .maj = r->maj,
+				     .min = r->min,
+				     .ino = r->ino };
+}
+
 static size_t ring_bytes(const struct side_band *sb)
 {
 	return (1 + (size_t)sb->ring_pages) * sysconf(_SC_PAGESIZE);

@@ -10,6 +10,7 @@
 #define CRESSET_COLLECT_KERNEL_SIDE_BAND_H
 
 #include "base/buf.h"
+#include "collect/proc/mapped_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +39,9 @@ struct side_record {
 	uint32_t object;
 	bool is_over;
 };
+
+/* The file of an MMAP record; its path is the record's name. */
+struct mapped_file side_file(const struct side_record *r);
 
 struct side_band;
 
