@@ -43,7 +43,7 @@ struct collect_stats {
 	uint64_t lost; /* samples so far; the reasons are in the sink's meta after collect_stop */
 	uint64_t ring_bytes, kernel_map_bytes;
 	uint64_t read_bytes; /* written by the kernel for samples and stacks */
-	uint64_t bpf_ns;     /* time of BPF programs, except probes of GPU libraries */
+	uint64_t bpf_ns;     /* time of BPF programs, except probes of libraries */
 	uint64_t bpf_runs;   /* 0 unless kernel.bpf_stats_enabled */
 	uint32_t cpus, processes, objects;
 	struct name_failures names; /* after collect_symbolize */

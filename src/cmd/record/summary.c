@@ -261,6 +261,8 @@ static void add_cost(struct buf *b, const struct summary *s)
 	fmt_duration(b, m->own_cpu_ns);
 	buf_addf(b, " of CPU time, %.1f %% of a CPU while recording, and %.1f %% in BPF programs",
 		 s->own_percent, s->own_bpf_percent);
+	if (s->r->stats.gpu.probes)
+		buf_adds(b, ", probes not counted");
 	buf_adds(b, "; peak memory ");
 	fmt_bytes(b, m->own_peak_bytes);
 	buf_addc(b, '\n');
