@@ -140,6 +140,7 @@ uint64_t java_programs_due_ns(const struct collect_heap *h);
 void java_programs_run(struct collect_heap *h, uint64_t now_ns);
 /* Waits until all found programs sample, 2 s at most. */
 void java_programs_start(struct collect_heap *h);
+/* As go_programs_renew_switch. */
 void java_programs_renew_switch(struct collect_heap *h);
 /* For resolve_links.java_weight. */
 double java_programs_weight(void *heap, uint32_t pid, const struct gpu_info *g);

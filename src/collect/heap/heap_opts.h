@@ -34,7 +34,7 @@ struct heap_stats {
 	uint32_t go_programs, go_stacks;
 	/* … and with waits for mutexes. */
 	uint32_t go_lock_programs, go_lock_stacks;
-	/* Programs of Java that sampled, and samples of all of them, lost ones without. */
+	/* Programs of Java that sampled, and samples of all of them, without lost ones. */
 	uint32_t java_programs;
 	uint64_t java_samples;
 	char problem[160]; /* the first one; "": none */

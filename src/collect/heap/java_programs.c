@@ -200,14 +200,7 @@ bool java_programs_seen(struct collect_heap *h, const struct side_record *r)
 {
 	if (r->kind != SIDE_MMAP || !is_hotspot(r->name) || !is_wanted(h))
 		return false;
-	const struct mapped_file f = { .pid = r->pid,
-				       .start = r->start,
-				       .end = r->start + r->len,
-				       .pgoff = r->pgoff,
-				       .path = r->name,
-				       .maj = r->maj,
-				       .min = r->min,
-				       .ino = r->ino };
+	const struct mapped_file f = side_file(r);
 	struct java_program *p = program_of(h, r->pid);
 	if (!p)
 		add(h, &f, r->time_ns);
@@ -477,7 +470,10 @@ static void run(struct collect_heap *h, struct java_program *p, uint64_t now_ns)
 	if (p->is_refused)
 		return;
 	if (!p->is_taken) {
-		p->is_taken = is_selected(h, p) && has_room(h, p->user, true);
+		bool is_wished = is_selected(h, p);
+		p->is_taken = is_wished && has_room(h, p->user, true);
+		if (is_wished && !p->is_taken)
+			note(h, p->pid, "it is not recorded: there are too many programs");
 		p->next_ns = now_ns + p->pause_ns;
 		p->pause_ns = p->pause_ns * 2 < TRY_RARELY_NS ? p->pause_ns * 2 : TRY_RARELY_NS;
 	}
