@@ -54,7 +54,20 @@ echo >&"$to"
 wait "$pid"
 is "it ends as ever" $? 0
 
-printf '\n\n' | "$cresset" record --no-progress -e alloc -o "$tmp/command.cresset" -- java -Xmx256m -cp "$tmp/classes" Allocates "$mib" >"$tmp/truth" 2>"$tmp/err"
+# A command's first moments are not recorded: it allocates once the sampler is on.
+rm -f "$tmp/lines" "$tmp/truth"
+mkfifo "$tmp/lines"
+: >"$tmp/truth"
+exec {to}<>"$tmp/lines"
+"$cresset" record --no-progress -e alloc -o "$tmp/command.cresset" -- java -Xmx256m -cp "$tmp/classes" Allocates "$mib" <"$tmp/lines" >"$tmp/truth" 2>"$tmp/err" &
+pid=$!
+pids+=("$pid")
+holds "a command runs" states ready
+holds "its sampler is turned on" until_sampler 1 "$(pgrep -P "$pid" -x java)"
+echo >&"$to"
+holds "the command is done" states "done"
+echo >&"$to"
+wait "$pid"
 is "a command" $? 0
 inside "command" "$tmp/command.cresset"
 finish

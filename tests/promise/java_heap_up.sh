@@ -24,22 +24,14 @@ done
 is "… and replaced" "$([ -n "$now" ] && [ "$now" != "$helper" ] && echo yes)" yes
 echo >&"$to"
 holds "the program is done" states "done"
-bytes() { "$cresset" query --data "$tmp/data" "alloc{comm=\"j$$\"}" --format folded 2>/dev/null | folded_sum ';Allocates\.huge\(int\)(;| )'; }
-last=-1 all=0
-for _ in $(seq 200); do # until the last interval is stored
-	all=$(bytes)
-	[ "$all" = 0 ] || [ "$all" != "$last" ] || break
-	last=$all
-	sleep 1.5
-done
-for type in alloc alloc-objects; do
-	"$cresset" query --data "$tmp/data" "$type{comm=\"j$$\"}" -o "$tmp/$type.cresset" 2>"$tmp/err"
-	inside "in up" "$tmp/$type.cresset" $type
-done
 is "another program's sampler stays off" "$(sampler "$other")" 0
 end_always TERM
 is "then it is off" "$(sampler "$pid")" 0
 is "cresset ends" $status 0
+for type in alloc alloc-objects; do
+	"$cresset" query --data "$tmp/data" "$type{comm=\"j$$\"}" -o "$tmp/$type.cresset" 2>"$tmp/err"
+	inside "in up" "$tmp/$type.cresset" $type
+done
 echo >&"$to"
 wait "$pid"
 is "the program ends as ever" $? 0
