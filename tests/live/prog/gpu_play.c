@@ -166,6 +166,14 @@ static bool is_full(const volatile struct ring_control *ring)
 	return false;
 }
 
+/* Work that has not run yet is in no lane, and may come with all the rest. */
+static void wait_for_reader(const volatile struct ring_control *ring)
+{
+	cuCtxSynchronize();
+	while (is_full(ring))
+		usleep(1000);
+}
+
 static void *work(void *arg)
 {
 	int t = (int)(intptr_t)arg;
@@ -178,8 +186,8 @@ static void *work(void *arg)
 		one(t, i, stream);
 		if (i % 64 == 63 && script.pace_us)
 			usleep(script.pace_us);
-		while (i % 64 == 63 && ring && is_full(ring))
-			usleep(1000);
+		if (i % 64 == 63 && ring)
+			wait_for_reader(ring);
 	}
 	return NULL;
 }
