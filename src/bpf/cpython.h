@@ -32,7 +32,6 @@
 enum {
 	CPYTHON_MAX_LAYOUTS = 64, /* per collector; 3.6 to 3.15 are ten */
 	CPYTHON_MAX_RUNTIMES = 4, /* limit: libpythons in one process */
-	CPYTHON_MAX_LOOPS = 4,    /* parts into which the compiler splits the loop */
 	CPYTHON_MAX_FRAME = 128,  /* bytes of a frame that are read */
 	CPYTHON_MAX_STAMP = 12,   /* words of a code object that its stamp covers */
 };
@@ -71,10 +70,10 @@ enum {
 
 /* A group of frames without a place yet: its mark, and the address that the loop's call has on its
  * stack. Address 0: each frame has a separate call, whose code is in one of the ranges that
- * follow (struct cpython_range, CPYTHON_MAX_LOOPS of them). */
+ * follow (struct code_range, LOOP_PARTS_MAX of them). */
 enum {
 	CPYTHON_GROUP_WORDS = 2,
-	CPYTHON_LOOP_GROUP_WORDS = CPYTHON_GROUP_WORDS + 2 * CPYTHON_MAX_LOOPS,
+	CPYTHON_LOOP_GROUP_WORDS = CPYTHON_GROUP_WORDS + 2 * LOOP_PARTS_MAX,
 };
 
 /* --- structures in memory --------------------------------------------------------------------- */
@@ -145,16 +144,12 @@ static inline __u32 cpython_stamp(const __u64 *words, __u32 n)
 
 /* --- a process -------------------------------------------------------------------------------- */
 
-struct cpython_range {
-	__u64 start, end;
-};
-
 /* One libpython, or a program that contains it. Addresses are in the process. */
 struct cpython_runtime {
 	__u64 head_at; /* a pointer to the first interpreter; 0: unused row */
 	/* Up to 3.10. */
-	struct cpython_range loops[CPYTHON_MAX_LOOPS]; /* unused ones: 0, 0 */
-	__u32 layout;                                  /* index of its struct cpython_layout */
+	struct code_range loops[LOOP_PARTS_MAX]; /* unused ones: 0, 0 */
+	__u32 layout;                            /* index of its struct cpython_layout */
 	__u32 n_loops;
 };
 

@@ -64,7 +64,7 @@ static __always_inline void python_write_loops(struct python_ref *ref,
 
 	python_write(ref, CPYTHON_MARK(c->first, c->end - c->first));
 	python_write(ref, 0);
-	for (int i = 0; i < CPYTHON_MAX_LOOPS; i++) {
+	for (int i = 0; i < LOOP_PARTS_MAX; i++) {
 		python_write(ref, r->loops[i].start);
 		python_write(ref, r->loops[i].end);
 	}
@@ -162,7 +162,7 @@ static __always_inline int python_is_loop(const struct python_walk *p, __u32 run
 	const struct cpython_runtime *r =
 		&p->process.runtimes[runtime & (CPYTHON_MAX_RUNTIMES - 1)];
 
-	for (int i = 0; i < CPYTHON_MAX_LOOPS; i++)
+	for (int i = 0; i < LOOP_PARTS_MAX; i++)
 		if (pc >= r->loops[i].start && pc < r->loops[i].end)
 			return 1;
 	return 0;

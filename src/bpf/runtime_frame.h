@@ -15,8 +15,20 @@
 
 #include <linux/types.h>
 
+/* Code of a process. */
+struct code_range {
+	__u64 start, end;
+};
+
+enum { LOOP_PARTS_MAX = 4 }; /* parts into which the compiler splits an interpreter's loop */
+
 /* Numbers of runtimes, which are their indices in runtimes[] (runtime/runtime.h). */
-enum runtime_number { RUNTIME_CPYTHON = 0, RUNTIME_HOTSPOT = 1, RUNTIME_V8 = 2, RUNTIME_NUMBERS };
+enum runtime_number {
+	RUNTIME_CPYTHON = 0,
+	RUNTIME_HOTSPOT = 1,
+	RUNTIME_V8 = 2,
+	RUNTIME_NUMBERS
+};
 
 #define RUNTIME_FRAME         (1ull << 62)
 #define RUNTIME_IS_MARK       (1ull << 61)

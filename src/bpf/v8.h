@@ -53,16 +53,12 @@ static inline __u64 v8_compiled_place(__u32 stamp, __u64 pc)
 
 /* --- a process -------------------------------------------------------------------------------- */
 
-struct v8_range {
-	__u64 start, end; /* end 0: unused row */
-};
-
 /* The same in a fork, at the same addresses. Offsets in bytes, from addresses without a tag. */
 struct v8_process {
-	struct v8_range builtins[V8_MAX_BUILTINS];
-	__u16 map_type;                      /* Map → type of its objects */
-	__u16 function_shared;               /* JSFunction → SharedFunctionInfo */
-	__u16 first_function, last_function; /* types of JSFunctions */
+	struct code_range builtins[V8_MAX_BUILTINS]; /* end 0: unused row */
+	__u16 map_type;                              /* Map → type of its objects */
+	__u16 function_shared;                       /* JSFunction → SharedFunctionInfo */
+	__u16 first_function, last_function;         /* types of JSFunctions */
 	/* In SharedFunctionInfo; data: a small integer in functions that are builtins. */
 	__u16 shared_name, shared_script, shared_data;
 	__u16 type_bytecode; /* type of a BytecodeArray */

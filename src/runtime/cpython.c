@@ -242,8 +242,8 @@ static int attach_place(struct runtime_process *p, const struct runtime_place *p
 				       .layout = rc,
 				       .n_loops = file->n_loops };
 	for (uint32_t i = 0; i < file->n_loops; i++)
-		r->loops[i] = (struct cpython_range){ file->loops[i].start + bias,
-						      file->loops[i].end + bias };
+		r->loops[i] = (struct code_range){ file->loops[i].start + bias,
+						   file->loops[i].end + bias };
 	row->n++;
 	p->n++;
 	return 0;

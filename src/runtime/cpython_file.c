@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "runtime/cpython_layout.h"
+#include "runtime/loop_parts.h"
 #include "runtime/mapped_code.h"
 #include "symbol/elf/elf_file.h"
 #include "symbol/elf/elf_find.h"
@@ -146,7 +147,7 @@ static void find_loop(const struct elf_file *f, find_fn *find, struct cpython_fi
 	GElf_Sym sym;
 
 	if (find && find(f, "_PyEval_EvalFrameDefault", &sym))
-		out->n_loops = cpython_loop_parts(f, sym.st_value, sym.st_size, out->loops);
+		out->n_loops = loop_parts_find(f, sym.st_value, sym.st_size, out->loops);
 }
 
 int cpython_file_read(const struct elf_file *f, const char *path, struct cpython_file *out,

@@ -38,7 +38,7 @@ struct cpython_file {
 	uint64_t code_type; /* PyCode_Type; 0: has no symbol */
 
 	/* Up to 3.10: the parts of _PyEval_EvalFrameDefault. */
-	struct cpython_range loops[CPYTHON_MAX_LOOPS];
+	struct code_range loops[LOOP_PARTS_MAX];
 	uint32_t n_loops;
 
 	struct mapped_code code;
@@ -47,19 +47,6 @@ struct cpython_file {
 /* As detect in runtime.h. path may be NULL. */
 int cpython_file_read(const struct elf_file *f, const char *path, struct cpython_file *out,
 		      struct err *err);
-
-/* --- cpython_loop.c --------------------------------------------------------------------------- */
-
-/* The code of CPython's loop, which compilers split into parts: the function, and the code it jumps
- * into that does not start like a function. The parts are found by the call frame information, as
- * they have no name in a stripped file. */
-
-enum { CPYTHON_MAX_LOOP_BYTES = 4 << 20 };
-
-/* start, size: of the function. Returns the number of parts, the function first; parts beyond
- * CPYTHON_MAX_LOOPS are left out. On machines other than x86-64 it returns only the function. */
-uint32_t cpython_loop_parts(const struct elf_file *f, uint64_t start, uint64_t size,
-			    struct cpython_range out[CPYTHON_MAX_LOOPS]);
 
 /* --- cpython_threads.c ------------------------------------------------------------------------ */
 

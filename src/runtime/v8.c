@@ -91,7 +91,7 @@ static void detach(struct runtime_process *p)
 /* The part of a mapping that is builtins. If the file has no symbols for them: V8 maps just them a
  * second time, from inside of the code. */
 static bool builtins_in(const struct v8_file *file, const struct runtime_place *place,
-			struct v8_range *out)
+			struct code_range *out)
 {
 	uint64_t bytes = place->end - place->start, from = file->blob, to = from + file->blob_bytes;
 
@@ -100,7 +100,7 @@ static bool builtins_in(const struct v8_file *file, const struct runtime_place *
 			if (place->pgoff > file->code.segments[i].offset + 4096 &&
 			    place->pgoff - file->code.segments[i].offset <
 				    file->code.segments[i].size) {
-				*out = (struct v8_range){ place->start, place->end };
+				*out = (struct code_range){ place->start, place->end };
 				return true;
 			}
 		return false;
@@ -109,8 +109,8 @@ static bool builtins_in(const struct v8_file *file, const struct runtime_place *
 	to = to < place->pgoff + bytes ? to : place->pgoff + bytes;
 	if (from >= to)
 		return false;
-	*out = (struct v8_range){ place->start + (from - place->pgoff),
-				  place->start + (to - place->pgoff) };
+	*out = (struct code_range){ place->start + (from - place->pgoff),
+				    place->start + (to - place->pgoff) };
 	return true;
 }
 
@@ -127,7 +127,7 @@ static bool is_copy_size(const struct runtime_object *o, uint64_t bytes)
 
 /* Whether anonymous memory is a copy of the file's builtins. V8 makes one if it cannot map them
  * again. They start at a page, in older versions at a multiple of 64. */
-static bool is_copy(const struct runtime_memory *m, const struct v8_range *of, uint64_t start)
+static bool is_copy(const struct runtime_memory *m, const struct code_range *of, uint64_t start)
 {
 	static const uint64_t aligns[] = { PAGE, 64 };
 	uint64_t copy[8], code[8];
@@ -146,14 +146,14 @@ static bool is_copy(const struct runtime_memory *m, const struct v8_range *of, u
 
 /* Fills *out if the place has builtins; first: a mapping of the file's builtins, once known. */
 static bool builtins_at(const struct runtime_process *p, const struct runtime_place *place,
-			const struct runtime_object *object, const struct v8_range *first,
-			struct v8_range *out)
+			const struct runtime_object *object, const struct code_range *first,
+			struct code_range *out)
 {
 	if (place->object)
 		return place->object == object && builtins_in(&p->file, place, out);
 	if (!first->end || !is_copy(&p->memory, first, place->start))
 		return false;
-	*out = (struct v8_range){ place->start, place->end };
+	*out = (struct code_range){ place->start, place->end };
 	return true;
 }
 

@@ -96,7 +96,7 @@ static void read_elf(const uint8_t *data, size_t size)
 
 	if (elf_file_open(&f, fd, NULL) == 0) {
 		if (cpython_file_read(&f, "libpython3.9.so", &file, NULL) == 0) {
-			if (file.n_loops > CPYTHON_MAX_LOOPS || file.code.n > MAPPED_CODE_MAX ||
+			if (file.n_loops > LOOP_PARTS_MAX || file.code.n > MAPPED_CODE_MAX ||
 			    file.version < CPYTHON_VERSION(3, 6))
 				abort();
 			mapped_code_bias(&file.code, 0x7f0000000000, 0x1000, &bias);

@@ -18,7 +18,7 @@ struct python_groups python_groups_of(const struct event_stack *st)
 
 static bool is_loop(const uint64_t *ranges, uint64_t pc)
 {
-	for (int i = 0; i < CPYTHON_MAX_LOOPS; i++)
+	for (int i = 0; i < LOOP_PARTS_MAX; i++)
 		if (pc >= ranges[2 * i] && pc < ranges[2 * i + 1])
 			return true;
 	return false;

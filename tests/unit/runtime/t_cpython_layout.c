@@ -7,6 +7,7 @@
 #include "rand.h"
 #include "runtime/cpython_layout.h"
 #include "runtime/cpython_parts.h"
+#include "runtime/loop_parts.h"
 #include "symbol/elf/elf_layout.h"
 
 #include <stddef.h>
@@ -474,7 +475,7 @@ END_TEST
 /* The split parts have names where there is a .symtab. The least possible is code that never runs: a few bytes that nothing jumps to. */
 static uint32_t check_parts(const char *file, unsigned least_bytes)
 {
-	struct cpython_range parts[CPYTHON_MAX_LOOPS];
+	struct code_range parts[LOOP_PARTS_MAX];
 	struct elf_file f;
 	unsigned long start, size, addr, bytes;
 	char *text =
@@ -486,7 +487,7 @@ static uint32_t check_parts(const char *file, unsigned least_bytes)
 
 	ck_assert_int_eq(sscanf(text, "%lx %lx", &start, &size), 2);
 	ck_assert_int_eq(elf_file_open(&f, fd, NULL), 0);
-	uint32_t n = cpython_loop_parts(&f, start, size, parts), expected = 1;
+	uint32_t n = loop_parts_find(&f, start, size, parts), expected = 1;
 	ck_assert_uint_ge(n, 1);
 	ck_assert_uint_eq(parts[0].start, start);
 	ck_assert_uint_eq(parts[0].end, start + size);

@@ -1,5 +1,5 @@
-/* Finds the parts of the interpreter loop's function. */
-#include "runtime/cpython_parts.h"
+/* Finds the parts of an interpreter loop's function. */
+#include "runtime/loop_parts.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -9,11 +9,12 @@
 #include "symbol/elf/elf_layout.h"
 #include "unwind/cfi.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Pieces of code that do not start like a function. */
 struct pieces {
-	VEC(struct cpython_range) v;
+	VEC(struct code_range) v;
 	uint64_t function; /* excluded */
 	const struct cfi_arch *arch;
 };
@@ -32,13 +33,13 @@ static bool take_piece(void *ctx, const struct cfi_fde *fde)
 	struct pieces *p = ctx;
 
 	if (fde->start != p->function && fde->n && !begins_as_function(fde, p->arch))
-		vec_push(&p->v, (struct cpython_range){ fde->start, fde->end });
+		vec_push(&p->v, (struct code_range){ fde->start, fde->end });
 	return true;
 }
 
 static int piece_compare(const void *a, const void *b)
 {
-	const struct cpython_range *x = a, *y = b;
+	const struct code_range *x = a, *y = b;
 
 	return (x->start > y->start) - (x->start < y->start);
 }
@@ -58,29 +59,28 @@ static void find_pieces(const struct elf_file *f, struct pieces *p)
 		qsort(p->v.v, p->v.n, sizeof *p->v.v, piece_compare);
 }
 
-static const struct cpython_range *piece_at(const struct pieces *p, uint64_t addr)
+static const struct code_range *piece_at(const struct pieces *p, uint64_t addr)
 {
 	size_t after = vec_upper(&p->v, start, addr);
 
 	return after && addr < p->v.v[after - 1].end ? &p->v.v[after - 1] : NULL;
 }
 
-static void add_part(struct cpython_range out[CPYTHON_MAX_LOOPS], uint32_t *n,
-		     const struct cpython_range *part)
+static void add_part(struct code_range out[LOOP_PARTS_MAX], uint32_t *n,
+		     const struct code_range *part)
 {
 	for (uint32_t i = 0; i < *n; i++)
 		if (out[i].start == part->start)
 			return;
-	if (*n < CPYTHON_MAX_LOOPS)
+	if (*n < LOOP_PARTS_MAX)
 		out[(*n)++] = *part;
 }
 
 /* Matches jumps with a 32-bit distance: E9, and 0F 80 to 0F 8F. Bytes that only look like a jump
  * lead to other places: into a piece, which is less than a hundredth of the code, once in thousands
  * by chance. */
-static void follow_jumps(const struct pieces *p, const uint8_t *code,
-			 const struct cpython_range *at,
-			 struct cpython_range out[CPYTHON_MAX_LOOPS], uint32_t *n)
+static void follow_jumps(const struct pieces *p, const uint8_t *code, const struct code_range *at,
+			 struct code_range out[LOOP_PARTS_MAX], uint32_t *n)
 {
 	uint64_t size = at->end - at->start;
 
@@ -92,7 +92,7 @@ static void follow_jumps(const struct pieces *p, const uint8_t *code,
 		if (!is_conditional && code[i] != 0xe9)
 			continue;
 		memcpy(&distance, code + operand, sizeof distance);
-		const struct cpython_range *piece =
+		const struct code_range *piece =
 			piece_at(p, at->start + operand + 4 + (int64_t)distance);
 		if (piece)
 			add_part(out, n, piece);
@@ -100,7 +100,7 @@ static void follow_jumps(const struct pieces *p, const uint8_t *code,
 }
 
 static void find_parts(const struct elf_file *f, const struct pieces *p,
-		       struct cpython_range out[CPYTHON_MAX_LOOPS], uint32_t *n)
+		       struct code_range out[LOOP_PARTS_MAX], uint32_t *n)
 {
 	struct elf_layout layout = { 0 };
 	uint64_t offset;
@@ -109,7 +109,7 @@ static void find_parts(const struct elf_file *f, const struct pieces *p,
 		return;
 	/* Only code that the function itself jumps into: a part of a part also jumps back to it. */
 	uint64_t size = out[0].end - out[0].start;
-	if (size <= CPYTHON_MAX_LOOP_BYTES && elf_layout_offset(&layout, out[0].start, &offset)) {
+	if (size <= LOOP_MAX_BYTES && elf_layout_offset(&layout, out[0].start, &offset)) {
 		uint8_t *code = xmalloc(size ? size : 1);
 
 		if (elf_file_read(f, offset, code, size))
@@ -119,15 +119,15 @@ static void find_parts(const struct elf_file *f, const struct pieces *p,
 	elf_layout_done(&layout);
 }
 
-uint32_t cpython_loop_parts(const struct elf_file *f, uint64_t start, uint64_t size,
-			    struct cpython_range out[CPYTHON_MAX_LOOPS])
+uint32_t loop_parts_find(const struct elf_file *f, uint64_t start, uint64_t size,
+			 struct code_range out[LOOP_PARTS_MAX])
 {
 	struct pieces p = { .function = start };
 	uint32_t n = 1;
 
 	if (!size || start > UINT64_MAX - size)
 		return 0;
-	out[0] = (struct cpython_range){ start, start + size };
+	out[0] = (struct code_range){ start, start + size };
 	if (f->header.e_machine != EM_X86_64)
 		return n;
 	find_pieces(f, &p);
