@@ -3,6 +3,7 @@
 # Functions of Node: in other versions, by their packages of npm; and in other modes than its own: interpreted, baseline code, no inlining, with a perf map.
 # Needs node.
 . tests/live/lib.sh
+. tests/live/lib_shapes.sh
 . tests/live/lib_node.sh
 needs_recording
 needs_node

@@ -2,6 +2,7 @@
 # tier: live
 # Functions of Node by Debian, with V8 in a stripped library, at its defaults and interpreted. Runs in the roots that tests/live/lib_python_roots.sh fetches.
 . tests/live/lib.sh
+. tests/live/lib_shapes.sh
 . tests/live/lib_node.sh
 needs_recording
 for suite in bookworm trixie sid; do
