@@ -21,6 +21,7 @@ enum {
 	EVENT_THREAD = 5,
 	EVENT_GPU = 6,   /* bpf/gpu_event.h */
 	EVENT_FAULT = 7, /* bpf/fault_event.h */
+	EVENT_FUNCTION = 8,
 };
 
 enum {
@@ -156,7 +157,9 @@ enum {
 	/* for a sample with a copy of its stack: groups of Python frames instead of native
 	 * frames */
 	STACK_PYTHON_GROUPS = 8,
-	STACK_INLINE = 16, /* there are frames of two words among the native ones */
+	STACK_INLINE = 16,    /* there are frames of two words among the native ones */
+	STACK_PHP_CUT = 32,   /* more frames of PHP exist: unreadable */
+	STACK_PHP_UNFIT = 64, /* frames of PHP may be before the wrong native ones */
 };
 struct event_stack {
 	__u16 kind; /* EVENT_STACK */
@@ -171,6 +174,23 @@ struct event_stack {
 	__u64 addr[];
 };
 _Static_assert(sizeof(struct event_stack) == 32, "event_stack has no padding");
+
+/* A function of a runtime, read when a stack first has it: it may be gone later. It is sent before
+ * that stack, through the same ring. Texts are as long as their lengths, or as there is space: a
+ * longer file is cut at its start, other texts at their end. */
+enum { FUNCTION_NAME = 128, FUNCTION_FILE = 256 };
+struct event_function {
+	__u16 kind; /* EVENT_FUNCTION */
+	__u16 reserved;
+	__u32 tgid;
+	__u64 what;  /* the first word of its frames (bpf/runtime_frame.h) */
+	__u32 stamp; /* of the second one */
+	__u32 line;  /* that it starts at; 0: unknown */
+	__u32 scope_len, name_len, file_len;
+	__u32 reserved_2;
+	char scope[FUNCTION_NAME], name[FUNCTION_NAME], file[FUNCTION_FILE];
+};
+_Static_assert(sizeof(struct event_function) == 552, "event_function has no padding");
 
 /* A sample whose walk met code that is not loaded yet: user space walks the copy of its stack. Its
  * stack_hash is that of the kernel part. */

@@ -27,6 +27,7 @@ enum runtime_number {
 	RUNTIME_CPYTHON = 0,
 	RUNTIME_HOTSPOT = 1,
 	RUNTIME_V8 = 2,
+	RUNTIME_PHP = 3,
 	RUNTIME_NUMBERS
 };
 

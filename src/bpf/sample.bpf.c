@@ -31,6 +31,7 @@ static __always_inline void fork_runtimes(__u32 parent, __u32 child)
 	struct cpython_process *p = bpf_map_lookup_elem(&cpython_processes, &parent);
 	struct hotspot_process *h = bpf_map_lookup_elem(&hotspot_processes, &parent);
 	struct v8_process *v = bpf_map_lookup_elem(&v8_processes, &parent);
+	struct php_process *php = bpf_map_lookup_elem(&php_processes, &parent);
 
 	if (p)
 		bpf_map_update_elem(&cpython_processes, &child, p, BPF_ANY);
@@ -38,6 +39,8 @@ static __always_inline void fork_runtimes(__u32 parent, __u32 child)
 		bpf_map_update_elem(&hotspot_processes, &child, h, BPF_ANY);
 	if (v)
 		bpf_map_update_elem(&v8_processes, &child, v, BPF_ANY);
+	if (php)
+		bpf_map_update_elem(&php_processes, &child, php, BPF_ANY);
 }
 
 /* Removes everything known about a program that has ended. */
@@ -48,6 +51,7 @@ static __always_inline void forget_space(__u32 tgid)
 	bpf_map_delete_elem(&cpython_processes, &tgid);
 	bpf_map_delete_elem(&hotspot_processes, &tgid);
 	bpf_map_delete_elem(&v8_processes, &tgid);
+	bpf_map_delete_elem(&php_processes, &tgid);
 }
 
 /* A child has its parent's mappings. */

@@ -6,6 +6,7 @@
 #define CRESSET_BPF_STACK_H
 
 #include "bpf/cpython_place.h"
+#include "bpf/php_walk.h"
 #include "bpf/runtime_walk.h"
 #include "bpf/unwind.h"
 
@@ -147,9 +148,12 @@ __weak int walk_any_frame(__u32 index)
 static __always_inline int walk_step(struct scratch *s, struct known_frames *known)
 {
 	struct walk *w = &s->walk;
+	int php = w->has_code & 1u << RUNTIME_PHP ? php_frames(s->index) : PHP_NOT_MINE;
 	__u64 pc = walk_pc(w), sp = w->sp;
 	__u32 at = known_index(w, pc) & (KNOWN_FRAMES - 1);
 
+	if (php != PHP_NOT_MINE)
+		return php == PHP_OVER;
 	STORE(s->step_pc, pc);
 	STORE(s->step_sp, sp);
 	if (sp && sp == s->call_sp) /* the frames so far belong to the call and its callees */
@@ -273,6 +277,8 @@ static __always_inline void begin_code(struct scratch *s, const struct space_pro
 		w->has_code |= 1u << RUNTIME_HOTSPOT;
 	if (p && p->runtimes & 1u << RUNTIME_V8 && v8_begin(s->index, tgid))
 		w->has_code |= 1u << RUNTIME_V8;
+	if (p && p->runtimes & 1u << RUNTIME_PHP && php_begin(s->index, tgid))
+		w->has_code |= 1u << RUNTIME_PHP;
 	if (!w->has_code)
 		return;
 	if (max_user >= WALK_MAX_USER)
@@ -373,6 +379,8 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 	s->head.flags = STACK_FRAMES | (is_cut ? STACK_PYTHON_CUT : 0) |
 			(w->has_inline ? STACK_INLINE : 0) |
 			(w->has_address || s->head.n_python ? 0 : STACK_PORTABLE);
+	if (w->has_code & 1u << RUNTIME_PHP)
+		s->head.flags |= php_flags(s->index) & (STACK_PHP_CUT | STACK_PHP_UNFIT);
 }
 
 /* The hash before the first address. Our own walk has already hashed its user part. both: whether
@@ -380,7 +388,7 @@ static __always_inline void walk_by_rules(struct scratch *s, __u32 tgid, __u64 n
 static __always_inline __u64 hash_begin(const struct scratch *s, int both)
 {
 	__u64 shape = (__u64)s->head.n_kernel << 48 | (__u64)s->head.n_user << 32 |
-		      s->head.walk_end << 16 | s->head.syscall << 5 | s->head.flags;
+		      s->head.walk_end << 16 | s->head.syscall << 7 | s->head.flags;
 
 	return mix(shape, both || !s->head.n_user ? HASH_SEED : s->user_hash);
 }
@@ -478,7 +486,8 @@ static __always_inline void send_stack(struct scratch *s, __u32 n, const enum se
 	asm volatile("" : "+r"(bytes));
 	if (!mark || *mark == want || bytes > sizeof s->head + SCRATCH_ADDRS * 8)
 		return;
-	if (bpf_ringbuf_output(ring_of(from), s, bytes,
+	if ((s->walk.has_code & 1u << RUNTIME_PHP && php_send(s, from)) ||
+	    bpf_ringbuf_output(ring_of(from), s, bytes,
 			       s->head.n_python || s->head.flags & STACK_INLINE
 				       ? python_wake(s)
 				       : BPF_RB_NO_WAKEUP)) {

@@ -91,6 +91,13 @@ static void on_stack(void *ctx, const struct event_stack *st)
 	resolve_stack_contents(c->resolver, st);
 }
 
+static void on_function(void *ctx, const struct event_function *f)
+{
+	struct collector *c = ctx;
+
+	resolve_function(c->resolver, f);
+}
+
 static void on_side(void *ctx, const struct side_record *r)
 {
 	struct collector *c = ctx;
@@ -107,8 +114,8 @@ static void on_side(void *ctx, const struct side_record *r)
 	order_add_side(&c->order, &seen);
 }
 
-static const struct sampler_reader reader = { on_sample, on_stack, on_raw,  on_wait,
-					      on_thread, on_gpu,   on_fault };
+static const struct sampler_reader reader = { on_sample, on_stack, on_raw,   on_wait,
+					      on_thread, on_gpu,   on_fault, on_function };
 
 /* What the samples miss is looked for once the records before them are read. */
 static void tell_samples(struct collector *c)

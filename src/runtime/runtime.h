@@ -25,6 +25,7 @@
 struct buf;
 struct elf_file;
 struct err;
+struct event_function;
 
 /* Reads all of len bytes of the process's memory and returns 0, or -errno. */
 struct runtime_memory {
@@ -110,11 +111,17 @@ struct runtime_kind {
 		      struct err *err);
 	void (*detach)(struct runtime_process *p); /* NULL is fine */
 
-	/* words: as written by the walker. Fills out for RUNTIME_NAMED and RUNTIME_OWN. */
+	/* Appends the name of a function that the walker has sent, and its file if it has one, as
+	 * UTF-8. Its frames have the line as RUNTIME_OFFSET_OF of the second word. Returns false if
+	 * it has no name. NULL: name_frame finds functions in the process. */
+	bool (*name_function)(const struct event_function *f, struct buf *name, struct buf *file);
+
+	/* NULL if there is name_function. words: as written by the walker. Fills out for
+	 * RUNTIME_NAMED and RUNTIME_OWN. */
 	enum runtime_named (*name_frame)(struct runtime_process *p, const uint64_t words[2],
 					 struct runtime_frames *out);
 
-	/* Its frames are of code that it makes: only the walk of a stack finds them. */
+	/* Only the walk of a stack finds its frames, as they are of code that it makes. */
 	bool makes_code;
 	/* For display: the current frames of its threads, as the words that the walker would write,
 	 * at most max; *threads: their number. If it makes code: a frame in each compiled method,

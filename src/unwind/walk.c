@@ -1,9 +1,10 @@
-/* Compiles bpf/unwind.h, bpf/hotspot_step.h and bpf/v8_step.h for user space, with their memory
- * accesses replaced. */
+/* Compiles bpf/unwind.h, bpf/hotspot_step.h, bpf/v8_step.h and bpf/php_code.h for user space, with
+ * their memory accesses replaced. */
 #include "unwind/walk.h"
 
 #include "base/mem.h"
 #include "bpf/hotspot_step.h"
+#include "bpf/php_code.h"
 #include "bpf/unwind.h"
 #include "bpf/v8_step.h"
 
@@ -17,6 +18,7 @@ struct twin {
 	uint32_t called;
 	struct hotspot_walk hotspot;
 	struct v8_walk v8;
+	bool has_loop; /* of PHP */
 };
 
 static struct twin *twin_of(struct walk *w)
@@ -86,12 +88,24 @@ struct known_frame *unwind_known_new(void)
 	return xcalloc(KNOWN_FRAMES, sizeof(struct known_frame));
 }
 
+/* PHP's own frames may have changed since the copy: only the native ones are walked. */
+static void pass_php(struct walk *w, const struct php_process *php)
+{
+	bool is_jit = php_is_jit(w, php, walk_pc(w));
+
+	twin_of(w)->has_loop |= is_jit || php_is_loop(php, walk_pc(w));
+	if (is_jit)
+		php_leave_jit(w, php);
+}
+
 /* Takes one frame, and the word after it. Returns 0 when the walk is over. */
 static int walk_one(struct walk *w)
 {
 	const struct unwind_source *s = twin_of(w)->source;
-	uint64_t pc = walk_pc(w), sp = w->sp;
 
+	if (s->php)
+		pass_php(w, s->php);
+	uint64_t pc = walk_pc(w), sp = w->sp;
 	if (sp && sp == s->call_sp)
 		twin_of(w)->called = w->n;
 	if (walk_known_frame(w, walk_known(w, known_index(w, pc)))) {
@@ -139,5 +153,6 @@ struct unwind_walk unwind_walk(const struct unwind_source *source,
 		.by_fp = w->by_fp,
 		.called = t.called,
 		.has_inline = w->has_inline,
+		.has_php = t.has_loop,
 	};
 }

@@ -11,6 +11,7 @@
 
 struct hotspot_layout;
 struct hotspot_process;
+struct php_process;
 struct space_mapping;
 struct v8_process;
 
@@ -35,6 +36,7 @@ struct unwind_source {
 	const struct hotspot_process *hotspot;
 	const struct hotspot_layout *hotspot_layout;
 	const struct v8_process *v8;
+	const struct php_process *php; /* PHP in the process: its frames are left out; or NULL */
 	bool (*read_memory)(void *ctx, void *to, size_t size, uint64_t address);
 };
 
@@ -49,6 +51,7 @@ struct unwind_walk {
 	/* number of frames below the one whose stack pointer is call_sp; 0: it was not met */
 	uint32_t called;
 	bool has_inline; /* there are frames of two words (bpf/runtime_frame.h) */
+	bool has_php;    /* there are calls of PHP's loop */
 };
 
 /* Walks from the registers (struct pt_regs, bpf/event.h) on; stores at most max frames. */

@@ -111,7 +111,8 @@ static void note_problem(struct gpu_probes *g, const char *what, int rc)
 static bool is_own_map(const char *name)
 {
 	static const char *const own[] = { "scratches",   "known",         "python_walks",
-					   "open_python", "hotspot_walks", "v8_walks" };
+					   "open_python", "hotspot_walks", "v8_walks",
+					   "php_walks" };
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (strcmp(name, own[i]) == 0)

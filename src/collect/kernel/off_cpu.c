@@ -96,6 +96,7 @@ static void size_scratches(const struct off_cpu *o, struct sample_bpf *bpf,
 	bpf_map__set_max_entries(bpf->maps.python_walks, n);
 	bpf_map__set_max_entries(bpf->maps.hotspot_walks, n);
 	bpf_map__set_max_entries(bpf->maps.v8_walks, n);
+	bpf_map__set_max_entries(bpf->maps.php_walks, n);
 	bpf_map__set_max_entries(bpf->maps.known, others ? 2 : 1);
 }
 

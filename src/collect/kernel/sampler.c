@@ -277,6 +277,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		s->reader->gpu(s->reader_ctx, data);
 	else if (kind == EVENT_FAULT && size == sizeof(struct event_fault))
 		s->reader->fault(s->reader_ctx, data);
+	else if (kind == EVENT_FUNCTION && size == sizeof(struct event_function))
+		s->reader->function(s->reader_ctx, data);
 	return 0;
 }
 
@@ -324,6 +326,7 @@ bool sampler_space_maps(const struct sampler *s, struct space_maps *out)
 		.hotspot_processes = bpf_map__fd(s->bpf->maps.hotspot_processes),
 		.hotspot_layouts = bpf_map__fd(s->bpf->maps.hotspot_layouts),
 		.v8_processes = bpf_map__fd(s->bpf->maps.v8_processes),
+		.php_processes = bpf_map__fd(s->bpf->maps.php_processes),
 		.tables = bpf_map__fd(s->bpf->maps.tables),
 		.segments = bpf_map__fd(s->bpf->maps.segments),
 		.processes_full = &s->bpf->bss->processes_full,

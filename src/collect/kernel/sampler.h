@@ -41,6 +41,7 @@ struct sampler_reader {
 	void (*thread)(void *ctx, const struct event_thread *t);
 	void (*gpu)(void *ctx, const struct event_gpu *g);
 	void (*fault)(void *ctx, const struct event_fault *f);
+	void (*function)(void *ctx, const struct event_function *f);
 };
 int sampler_read(struct sampler *s, const struct sampler_reader *reader, void *ctx);
 

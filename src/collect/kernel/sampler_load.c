@@ -118,7 +118,8 @@ static void shrink_space(struct sampler *s)
 				   s->bpf->maps.python_threads,
 				   s->bpf->maps.hotspot_processes,
 				   s->bpf->maps.hotspot_layouts,
-				   s->bpf->maps.v8_processes };
+				   s->bpf->maps.v8_processes,
+				   s->bpf->maps.php_processes };
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		bpf_map__set_max_entries(maps[i], 1);
@@ -153,6 +154,7 @@ static void fix_tables(struct sampler *s)
 		{ s->bpf->maps.cpython_processes, RUNTIMES },
 		{ s->bpf->maps.hotspot_processes, RUNTIMES },
 		{ s->bpf->maps.v8_processes, RUNTIMES },
+		{ s->bpf->maps.php_processes, RUNTIMES },
 		{ s->bpf->maps.recipes, RUNTIMES },
 		{ s->bpf->maps.gpu_threads, GPU_THREADS },
 		{ s->bpf->maps.times_hash, room_for_threads() },

@@ -11,6 +11,7 @@ struct space_maps {
 	int processes, blocks, tables, segments;
 	int hotspot_processes, hotspot_layouts; /* written by runtime/hotspot.c */
 	int v8_processes;                       /* … by runtime/v8.c */
+	int php_processes;                      /* … by runtime/php.c */
 	uint32_t max_segments;
 	/* Set while some processes have no entry in processes: they are walked by frame pointers.
 	 * NULL: unused. */

@@ -434,6 +434,12 @@ void resolve_skip(struct resolver *r, const struct side_record *rec)
 		space_passed(r->space, rec);
 }
 
+void resolve_function(struct resolver *r, const struct event_function *f)
+{
+	if (r->interpreted)
+		r->epoch_over |= interpreted_told(r->interpreted, f);
+}
+
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st)
 {
 	if (r->interpreted && (st->n_python || st->flags & STACK_INLINE))

@@ -90,6 +90,8 @@ int resolve_fd(const struct resolver *r);
 uint64_t resolve_sync_ns(const struct resolver *r);
 bool resolve_is_busy(const struct resolver *r); /* tables are being built */
 
+/* Retains a function of a runtime that the walker has sent. */
+void resolve_function(struct resolver *r, const struct event_function *f);
 /* Retains the contents of a stack under its hash, replacing earlier contents. Bounded: past
  * STACK_CACHE_MAX_BYTES the older half is dropped. */
 void resolve_stack_contents(struct resolver *r, const struct event_stack *st);

@@ -369,13 +369,20 @@ static void push_runtime(struct resolver *r, uint32_t pid, const uint64_t words[
 
 static void push_cut(struct resolver *r)
 {
-	struct frame f = {
-		.kind = FRAME_MARKER,
-		.mapping = MAPPING_NONE,
-		.function = sink_string(r->sink, "[truncated: frames of Python]"),
-	};
+	resolver_push_marker(r, "[truncated: frames of Python]");
+}
 
-	vec_push(&r->stack, r->sink->ops->frame(r->sink, &f));
+/* Some are missing, or may be in the wrong place: then none is shown. */
+static void push_cut_php(struct resolver *r, const struct event_stack *st)
+{
+	r->python_unplaced += st->flags & STACK_PHP_UNFIT ? 1 : 0;
+	if (st->flags & (STACK_PHP_CUT | STACK_PHP_UNFIT))
+		resolver_push_marker(r, "[truncated: frames of PHP]");
+}
+
+static bool is_without_place(const struct event_stack *st, const uint64_t *word)
+{
+	return st->flags & STACK_PHP_UNFIT && RUNTIME_NUMBER_OF(*word) == RUNTIME_PHP;
 }
 
 /* Returns whether there are frames without a place among the others, and without a marker there. */
@@ -411,7 +418,8 @@ static void push_user_order(struct resolver *r, const struct process *p,
 	for (size_t i = o.all.n; i-- > 0;) {
 		uint32_t at = o.all.v[i].at;
 
-		if (is_left_out(r, st->tgid, &o, i))
+		if (is_left_out(r, st->tgid, &o, i) ||
+		    (o.all.v[i].kind == PYTHON_INLINE && is_without_place(st, words + at)))
 			continue;
 		if (o.all.v[i].kind == PYTHON_CUT)
 			push_cut(r);
@@ -437,6 +445,7 @@ enum walk_end resolver_push_stack(struct resolver *r, const struct process *p,
 		vec_push(&r->stack, named_frame(r, FRAME_MARKER, marker));
 	bool has_order = st->n_python || st->flags & STACK_INLINE;
 
+	push_cut_php(r, st);
 	if (has_order)
 		push_user_order(r, p, st, n_user, end, has_jit);
 	for (uint32_t i = has_order ? 0 : n_user; i-- > 0;)

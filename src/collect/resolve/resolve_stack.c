@@ -207,7 +207,8 @@ static struct event_stack *walked(struct resolver *r, const struct process *p,
 	r->python_unplaced += sent->n_python && !has_python;
 	st->n_user += w.n;
 	st->walk_end = w.end;
-	st->flags = STACK_FRAMES | (st->flags & STACK_PYTHON_CUT);
+	st->flags =
+		STACK_FRAMES | (st->flags & STACK_PYTHON_CUT) | (w.has_php ? STACK_PHP_UNFIT : 0);
 	if (w.has_inline) {
 		st->flags |= STACK_INLINE;
 		st->tgid = raw->ev.sample.tgid;

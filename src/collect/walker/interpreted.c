@@ -2,6 +2,7 @@
  * kernel. */
 #include "collect/walker/interpreted.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -30,7 +31,9 @@ enum {
 	/* limit: frames of runtimes with names kept in a generation */
 	MAX_NAMED = 8 << 10,
 	MAX_NAME_BYTES = 1 << 20, /* text of these names */
-	ENDED_KEPT = 1 << 10,     /* frames of ended processes, too few to forget */
+	/* limit: functions with names that the walker has sent, in a generation */
+	MAX_TOLD = 32 << 10,
+	ENDED_KEPT = 1 << 10, /* frames of ended processes, too few to forget */
 };
 
 /* All samples of an ended process are named within this time. */
@@ -93,9 +96,12 @@ struct interpreted {
 	VEC(struct attached *) all; /* NULL: unused */
 	VEC(uint32_t) free_ids;
 	struct named_frames young, old;
-	size_t n_ended;     /* frames of ended processes in young */
-	uint64_t turned_ns; /* start of young, if ended processes caused it */
-	struct ahead ahead; /* while a name is read */
+	/* Functions that the walker has sent (runtime/runtime.h, name_function). */
+	struct named_frames told, told_before;
+	struct buf name, file; /* of one of them */
+	size_t n_ended;        /* frames of ended processes in young */
+	uint64_t turned_ns;    /* start of young, if ended processes caused it */
+	struct ahead ahead;    /* while a name is read */
 	uint64_t begun_ns, waited_ns;
 	char *refused; /* see interpreted_refused */
 	struct interpreted_stats stats;
@@ -137,6 +143,8 @@ struct interpreted *interpreted_new(const struct runtime_maps *maps, struct obje
 	}
 	named_init(&in->young);
 	named_init(&in->old);
+	named_init(&in->told);
+	named_init(&in->told_before);
 	return in;
 }
 
@@ -161,6 +169,10 @@ void interpreted_free(struct interpreted *in)
 	vec_done(&in->free_ids);
 	named_done(&in->young);
 	named_done(&in->old);
+	named_done(&in->told);
+	named_done(&in->told_before);
+	buf_done(&in->name);
+	buf_done(&in->file);
 	free(in->refused);
 	free(in);
 }
@@ -518,6 +530,95 @@ static struct named_frame *put(struct interpreted *in, uint64_t key, const struc
 	return &in->young.all.v[in->young.all.n - 1];
 }
 
+/* --- functions that the walker sends ---------------------------------------------------------- */
+
+static const struct runtime_kind *kind_of(uint64_t what)
+{
+	uint32_t kind = RUNTIME_NUMBER_OF(what);
+
+	return kind < RUNTIME_NUMBERS ? runtimes[kind] : NULL;
+}
+
+static bool is_told(const uint64_t words[2])
+{
+	const struct runtime_kind *kind = kind_of(words[0]);
+
+	return kind && kind->name_function;
+}
+
+static uint64_t function_key(uint32_t pid, uint64_t what, uint32_t stamp)
+{
+	const uint64_t words[2] = { what, stamp };
+
+	return frame_key(pid, words);
+}
+
+/* Returns whether there was no space for more functions, so that some are forgotten. */
+static bool make_room(struct interpreted *in)
+{
+	if (in->told.functions.n < MAX_TOLD && in->told.texts.arena.total < MAX_NAME_BYTES)
+		return false;
+	named_done(&in->told_before);
+	in->told_before = in->told;
+	named_init(&in->told);
+	return true;
+}
+
+bool interpreted_told(struct interpreted *in, const struct event_function *f)
+{
+	const uint64_t words[2] = { f->what };
+
+	if (!is_told(words))
+		return false;
+	in->name.len = in->file.len = 0;
+	if (!kind_of(f->what)->name_function(f, &in->name, &in->file))
+		return false;
+	bool is_over = make_room(in);
+	struct strtab *texts = &in->told.texts;
+	map_put(&in->told.index, function_key(f->tgid, f->what, f->stamp), in->told.functions.n);
+	vec_push(&in->told.functions,
+		 (struct named_function){ strtab_put(texts, buf_cstr(&in->name)),
+					  strtab_put(texts, buf_cstr(&in->file)), f->line });
+	return is_over;
+}
+
+static const struct named_frames *find_told(const struct interpreted *in, uint64_t key,
+					    uint32_t *at)
+{
+	const struct named_frames *from[] = { &in->told, &in->told_before };
+
+	for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+		const uint32_t *found = map_get(&from[i]->index, key);
+
+		if (found) {
+			*at = *found;
+			return from[i];
+		}
+	}
+	return NULL;
+}
+
+static void frames_told(struct interpreted *in, uint32_t pid, const uint64_t words[2],
+			struct interpreted_frames *out)
+{
+	uint32_t at;
+	const struct named_frames *from =
+		find_told(in, function_key(pid, words[0], RUNTIME_STAMP_OF(words[1])), &at);
+
+	*out = (struct interpreted_frames){ .named = from ? RUNTIME_NAMED : RUNTIME_GONE,
+					    .kind = in->frame_kinds[RUNTIME_NUMBER_OF(words[0])] };
+	in->stats.unnamed += !from;
+	if (!from)
+		return;
+	const struct named_function *f = &from->functions.v[at];
+	out->n = 1;
+	out->v[0] = (struct interpreted_frame){ strtab_get(&from->texts, f->name),
+						strtab_get(&from->texts, f->file),
+						RUNTIME_OFFSET_OF(words[1]) };
+}
+
+/* --- names of functions in a process ---------------------------------------------------------- */
+
 static const struct named_frame *find(const struct named_frames *n, uint64_t key)
 {
 	const uint32_t *i = map_get(&n->index, key);
@@ -632,6 +733,8 @@ static void see(struct interpreted *in, uint32_t pid, const uint64_t words[2])
 	uint64_t key = frame_key(pid, words);
 	uint32_t kind = RUNTIME_NUMBER_OF(words[0]);
 
+	if (is_told(words))
+		return;
 	if (!is_settled(in, pid, kind, find(&in->young, key)) &&
 	    !is_settled(in, pid, kind, find(&in->old, key)))
 		read_name(in, pid, words);
@@ -653,6 +756,11 @@ void interpreted_frames(struct interpreted *in, uint32_t pid, const uint64_t wor
 			struct interpreted_frames *out)
 {
 	uint64_t key = frame_key(pid, words);
+
+	if (is_told(words)) {
+		frames_told(in, pid, words, out);
+		return;
+	}
 	const struct named_frame *young = find(&in->young, key);
 	const struct named_frame *old = young ? NULL : find(&in->old, key);
 	if (!is_settled(in, pid, RUNTIME_NUMBER_OF(words[0]), young ? young : old))

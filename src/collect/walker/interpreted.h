@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct event_function;
 struct event_stack;
 struct image;
 struct interpreted;
@@ -43,6 +44,9 @@ void interpreted_forget(struct interpreted *in, uint32_t pid);
 /* Whether the walker knows of that runtime in the process. */
 bool interpreted_has(const struct interpreted *in, uint32_t pid, uint32_t runtime);
 
+/* Retains the name of a function that the walker has sent. Returns whether the walker has to send
+ * all functions again: some were dropped to make space. */
+bool interpreted_told(struct interpreted *in, const struct event_function *f);
 /* Reads the names of a stack's frames. */
 void interpreted_seen(struct interpreted *in, const struct event_stack *st);
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "bpf/hotspot.h"
+#include "bpf/php.h"
 #include "bpf/space.h"
 #include "bpf/v8.h"
 #include "collect/kernel/side_band.h"
@@ -727,6 +728,12 @@ static bool find_v8(const struct space *s, uint32_t pid, struct v8_process *proc
 	       !bpf_map_lookup_elem(s->maps.v8_processes, &pid, process);
 }
 
+static bool find_php(const struct space *s, uint32_t pid, struct php_process *process)
+{
+	return s->interpreted && interpreted_has(s->interpreted, pid, RUNTIME_PHP) &&
+	       !bpf_map_lookup_elem(s->maps.php_processes, &pid, process);
+}
+
 static bool is_mapped(const struct image *image, uint64_t address)
 {
 	return image && image_find(image, address);
@@ -751,6 +758,8 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 	bool has_hotspot = find_hotspot(s, r.pid, &hotspot, &layout);
 	struct v8_process v8;
 	bool has_v8 = find_v8(s, r.pid, &v8);
+	struct php_process php;
+	bool has_php = find_php(s, r.pid, &php);
 	struct unwind_source source = {
 		.ctx = &r,
 		.read = raw_read,
@@ -762,6 +771,7 @@ struct unwind_walk space_walk(struct space *s, const struct image *image,
 		.hotspot = has_hotspot ? &hotspot : NULL,
 		.hotspot_layout = &layout,
 		.v8 = has_v8 ? &v8 : NULL,
+		.php = has_php ? &php : NULL,
 		.read_memory = raw_memory,
 	};
 	struct unwind_walk w =

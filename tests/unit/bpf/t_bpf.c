@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Every recording waits for its sampler. */
-enum { MAX_VERIFIED = 200000, MAX_VERIFIED_SAMPLER = 60000, MAX_VERIFIED_BEFORE_5_17 = 110000 };
+enum { MAX_VERIFIED = 200000, MAX_VERIFIED_SAMPLER = 64000, MAX_VERIFIED_BEFORE_5_17 = 110000 };
 
 static unsigned most_verified(const char *program)
 {

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * bpf/php_walk.h: PHP's frames among the native ones (bpf/php.h): before a call of the loop come
+ * the frames that it runs.
+ *
+ * A walk meets the calls of the loop from the innermost on, and follows PHP's frames at the same
+ * time. Their numbers can differ for some instructions at the start and at the end of a call, when
+ * its frame exists already, or no longer: then frames of a walk with more than one call are at the
+ * wrong one (is_unfit). A fiber has a separate stack, where the walk ends: the frames of its
+ * callers are left out.
+ *
+ * Functions are sent before the first stack that has them: PHP frees a file's functions after its
+ * request, closures after their use. All data come from the process. */
+#ifndef CRESSET_BPF_PHP_WALK_H
+#define CRESSET_BPF_PHP_WALK_H
+
+#include "bpf/maps.h"
+#include "bpf/php_code.h"
+
+enum {
+	PHP_FRAMES_AT_ONCE = 4, /* in a step */
+	PHP_FUNC_WORDS = 32,
+	PHP_UNSENT = 16, /* a stack with more functions is sent again with its next sample */
+};
+
+struct php_walk {
+	struct php_process process;
+	__u64 at; /* the next execute_data; 0: none */
+	__u32 tgid;
+	__u32 in_group; /* frames of the current call have been taken */
+	__u32 n_groups;
+	__u32 is_cut; /* there are more, unreadable */
+	__u32 is_unfit;
+	__u64 frame[8];             /* PHP_FRAME_BYTES of them */
+	__u64 func[PHP_FUNC_WORDS]; /* PHP_FUNC_BYTES of them */
+	/* Functions of the stack that were not sent yet: both words of a frame. */
+	__u64 unsent[PHP_UNSENT][2];
+	__u32 n_unsent;
+	/* The function to be sent, and its place in functions_sent. */
+	__u32 slot;
+	__u64 mark;
+	struct event_function out;
+};
+
+/* --- maps ------------------------------------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PHP_MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, struct php_process);
+} php_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCHES);
+	__type(key, __u32);
+	__type(value, struct php_walk);
+} php_walks SEC(".maps");
+
+/* Functions that were sent, as in seen (bpf/maps.h), but by any CPU. */
+enum { FUNCTION_SLOTS = 32768, FUNCTION_SLOTS_OF_ONE = FUNCTION_SLOTS / 2 };
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FUNCTION_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} functions_sent SEC(".maps");
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static __always_inline int php_read(void *to, __u32 size, __u64 address)
+{
+	return bpf_probe_read_user(to, size, (const void *)address) != 0;
+}
+
+static __always_inline __u64 php_func_word(const struct php_walk *p, __u16 offset)
+{
+	return p->func[offset / 8 & (PHP_FUNC_WORDS - 1)];
+}
+
+/* Copies a zend_string, of a longer one its first or its last bytes. Returns its length. */
+static __always_inline __u32 php_text(char *to, const __u32 max, __u64 string, const int its_end)
+{
+	__u64 len = 0, at = string + PHP_STRING_BYTES, n;
+
+	if (!string || php_read(&len, sizeof len, string + PHP_STRING_LENGTH) || !len || len >> 31)
+		return 0;
+	n = len < max ? len : max;
+	if (its_end)
+		at += len - n;
+	asm volatile("" : "+r"(n));
+	if (n > max || php_read(to, n, at))
+		return 0;
+	return len;
+}
+
+/* Reads a function into p->func. Returns 0; nonzero: it is none, or unreadable. */
+static __always_inline int php_read_func(struct php_walk *p, __u64 func)
+{
+	__u32 type;
+
+	if (func >= USER_MAX || php_read(p->func, PHP_FUNC_HEAD, func))
+		return 1;
+	type = p->func[PHP_FUNC_TYPE / 8] & 255;
+	if (type == PHP_TYPE_INTERNAL)
+		return 0;
+	return (type != PHP_TYPE_USER && type != PHP_TYPE_EVAL) ||
+	       php_read(p->func + PHP_FUNC_HEAD / 8, PHP_FUNC_BYTES - PHP_FUNC_HEAD,
+			func + PHP_FUNC_HEAD);
+}
+
+static __always_inline int php_is_internal(const struct php_walk *p)
+{
+	return (p->func[PHP_FUNC_TYPE / 8] & 255) == PHP_TYPE_INTERNAL;
+}
+
+static __always_inline __u32 php_stamp_of(const struct php_walk *p)
+{
+	__u64 name = p->func[PHP_FUNC_NAME / 8], scope = p->func[PHP_FUNC_SCOPE / 8];
+
+	if (php_is_internal(p))
+		return php_stamp(name, scope, 0, 0, 0);
+	return php_stamp(name, scope, php_func_word(p, p->process.func_opcodes),
+			 php_func_word(p, p->process.func_file),
+			 php_func_word(p, p->process.func_lines));
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* The line of the current instruction, or of the call. In code of the JIT the pointer to it may be
+ * old, or used for something else: then it is the line that the function starts at. */
+static __always_inline __u32 php_line(const struct php_walk *p)
+{
+	__u64 lines = php_func_word(p, p->process.func_lines);
+	__u64 op = p->frame[PHP_FRAME_OPLINE / 8];
+	__u64 last = php_func_word(p, p->process.func_last);
+	__u32 line;
+
+	last = p->process.func_last & 4 ? last >> 32 : (__u32)last;
+	if (op - php_func_word(p, p->process.func_opcodes) >= last * PHP_OP_BYTES ||
+	    php_read(&line, sizeof line, op + PHP_OP_LINE) || line < (__u32)lines ||
+	    line > lines >> 32)
+		return lines;
+	return line;
+}
+
+/* Sets slot and mark. Returns the mark of the slot, NULL without the map. */
+static __always_inline __u64 *php_sent(struct php_walk *p, __u32 index, __u64 what, __u64 place)
+{
+	__u64 hash = mix(mix(mix(HASH_SEED, p->tgid), what), RUNTIME_STAMP_OF(place));
+
+	p->slot = (hash & (FUNCTION_SLOTS_OF_ONE - 1)) +
+		  (index == SCRATCH_SAMPLE ? 0 : FUNCTION_SLOTS_OF_ONE);
+	p->mark = hash ^ seen_epoch << 48;
+	return bpf_map_lookup_elem(&functions_sent, &p->slot);
+}
+
+/* Remembers the function if it was not sent yet. In a recursion it comes once. */
+static __always_inline void php_note(struct php_walk *p, __u32 index, __u64 what, __u64 place)
+{
+	__u64 *sent = php_sent(p, index, what, place);
+	__u32 n = LOAD(p->n_unsent);
+	__u64 *last = p->unsent[(n - 1) & (PHP_UNSENT - 1)];
+
+	if (!sent || *sent == p->mark ||
+	    (n && last[0] == what && RUNTIME_STAMP_OF(last[1]) == RUNTIME_STAMP_OF(place)))
+		return;
+	if (n < PHP_UNSENT) {
+		p->unsent[n & (PHP_UNSENT - 1)][0] = what;
+		p->unsent[n & (PHP_UNSENT - 1)][1] = place;
+	}
+	p->n_unsent = n + 1;
+}
+
+static __always_inline void php_append(struct walk *w, struct php_walk *p, __u32 index, __u64 what,
+				       __u64 place)
+{
+	w->has_address = w->has_inline = 1;
+	if (w->max < w->most)
+		w->max++; /* it is one frame */
+	append(w, what);
+	walk_put(w, place);
+	php_note(p, index, what, place);
+}
+
+static __always_inline int php_unread(struct php_walk *p)
+{
+	p->is_cut = 1;
+	p->at = 0;
+	return 1;
+}
+
+/* Takes one frame. Returns nonzero if the call of the loop has no more of them. A global function:
+ * verified once. */
+__weak int php_take(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
+	struct walk *w;
+	__u64 func;
+
+	if (!use_runtimes || !s || !p)
+		return 1;
+	w = &s->walk;
+	if (!p->at) {
+		p->is_unfit |= !p->in_group && p->n_groups && !p->is_cut;
+		return 1;
+	}
+	if (php_read(p->frame, PHP_FRAME_BYTES, p->at))
+		return php_unread(p);
+	p->at = p->frame[PHP_FRAME_PREV / 8];
+	func = p->frame[PHP_FRAME_FUNC / 8];
+	p->in_group = 1;
+	if (!func) /* a frame that PHP itself needs, as for generators */
+		return 0;
+	if (php_read_func(p, func))
+		return php_unread(p);
+	if (php_is_internal(p)) {
+		php_append(w, p, index, runtime_frame_what(RUNTIME_PHP, PHP_INTERNAL, func),
+			   runtime_frame_place(php_stamp_of(p), 0));
+		return 0;
+	}
+	php_append(w, p, index, runtime_frame_what(RUNTIME_PHP, PHP_USER, func),
+		   runtime_frame_place(php_stamp_of(p), php_line(p)));
+	return ((__u32)p->frame[PHP_FRAME_INFO / 8] & PHP_INFO_TOP) != 0;
+}
+
+enum php_stepped { PHP_STEPPED = 0, PHP_OVER = 1, PHP_NOT_MINE = 2 };
+
+static __always_inline int php_step(__u32 index, struct walk *w, struct php_walk *p)
+{
+	__u64 pc = walk_pc(w);
+	int is_loop = php_is_loop(&p->process, pc);
+
+	if (!is_loop && !php_is_jit(w, &p->process, pc))
+		return PHP_NOT_MINE;
+	for (int i = 0; i < PHP_FRAMES_AT_ONCE; i++) {
+		if (w->n + 2 > w->max)
+			return walk_over(w, WALK_DEPTH);
+		if (!php_take(index))
+			continue;
+		p->n_groups += p->in_group;
+		p->in_group = 0;
+		if (!is_loop)
+			php_leave_jit(w, &p->process);
+		return PHP_NOT_MINE;
+	}
+	return PHP_STEPPED;
+}
+
+/* --- a walk ----------------------------------------------------------------------------------- */
+
+/* Prepares for the frames of a process; returns nonzero if it has such. A global function, as the
+ * next ones: verified once. */
+__weak int php_begin(__u32 index, __u32 tgid)
+{
+	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
+	const struct php_process *process = bpf_map_lookup_elem(&php_processes, &tgid);
+
+	if (!use_runtimes || !p || !process)
+		return 0;
+	p->process = *process;
+	p->tgid = tgid;
+	p->in_group = p->n_groups = p->is_cut = p->is_unfit = p->n_unsent = 0;
+	if (php_read(&p->at, sizeof p->at, p->process.current))
+		p->at = 0;
+	return 1;
+}
+
+/* Before a native frame: appends PHP's frames of it. Returns enum php_stepped; PHP_STEPPED: there
+ * may be more. */
+__weak int php_frames(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
+
+	if (!use_runtimes || !s || !p)
+		return PHP_NOT_MINE;
+	return php_step(index, &s->walk, p);
+}
+
+/* After a walk. Returns bits of the stack's flags. */
+__weak int php_flags(__u32 index)
+{
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &index);
+	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
+
+	if (!use_runtimes || !s || !p)
+		return 0;
+	if (s->walk.end == WALK_COMPLETE && p->at && p->n_groups)
+		p->is_unfit = 1;
+	if (p->is_cut)
+		count(COUNT_PYTHON_UNREAD);
+	return (p->is_cut ? STACK_PHP_CUT : 0) | (p->is_unfit ? STACK_PHP_UNFIT : 0);
+}
+
+/* --- functions for user space ----------------------------------------------------------------- */
+
+static __always_inline void php_fill(struct php_walk *p, __u64 what, __u32 stamp)
+{
+	struct event_function *out = &p->out;
+	__u64 scope = p->func[PHP_FUNC_SCOPE / 8], class = 0;
+
+	out->kind = EVENT_FUNCTION;
+	out->tgid = p->tgid;
+	out->what = what;
+	out->stamp = stamp;
+	out->line = 0;
+	if (scope && php_read(&class, sizeof class, scope + PHP_CLASS_NAME))
+		class = 0;
+	out->scope_len = php_text(out->scope, FUNCTION_NAME, class, 0);
+	out->name_len = php_text(out->name, FUNCTION_NAME, p->func[PHP_FUNC_NAME / 8], 0);
+	out->file_len = 0;
+	if (php_is_internal(p))
+		return;
+	out->line = (__u32)php_func_word(p, p->process.func_lines);
+	out->file_len =
+		php_text(out->file, FUNCTION_FILE, php_func_word(p, p->process.func_file), 1);
+}
+
+/* Prepares to send a function of the stack, and marks it as sent. Returns whether it still is one,
+ * and was not sent before. A global function: verified once. */
+__weak int php_prepare(__u32 index, __u32 i)
+{
+	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
+	__u64 what, place, *sent;
+
+	if (!use_runtimes || !p)
+		return 0;
+	what = p->unsent[i & (PHP_UNSENT - 1)][0];
+	place = p->unsent[i & (PHP_UNSENT - 1)][1];
+	sent = php_sent(p, index, what, place);
+	if (!sent || *sent == p->mark || php_read_func(p, RUNTIME_ADDRESS_OF(what)) ||
+	    php_stamp_of(p) != RUNTIME_STAMP_OF(place))
+		return 0;
+	php_fill(p, what, RUNTIME_STAMP_OF(place));
+	*sent = p->mark;
+	return 1;
+}
+
+/* The last one was refused. */
+__weak int php_refused(__u32 index)
+{
+	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
+	__u64 *sent = p ? bpf_map_lookup_elem(&functions_sent, &p->slot) : 0;
+
+	if (p && sent)
+		*sent = 0;
+	return 1;
+}
+
+/* Sends the functions of the last stack that were not sent before. Returns nonzero if
+ * there are more. */
+static __always_inline int php_send(struct scratch *s, const enum sender from)
+{
+	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &s->index);
+
+	if (!p)
+		return 0;
+	for (__u32 i = 0; i < PHP_UNSENT; i++) {
+		if (i >= LOAD(p->n_unsent))
+			return 0;
+		if (php_prepare(s->index, i) &&
+		    bpf_ringbuf_output(ring_of(from), &p->out, sizeof p->out, BPF_RB_NO_WAKEUP))
+			return php_refused(s->index);
+	}
+	return LOAD(p->n_unsent) > PHP_UNSENT;
+}
+
+#endif

@@ -1,0 +1,2 @@
+<?php
+return burn(4000);
