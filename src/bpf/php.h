@@ -20,25 +20,12 @@ enum { PHP_MAX_PROCESSES = 16384 };
 
 /* --- a frame in a stack ----------------------------------------------------------------------- */
 
-/* address: zend_function. */
+/* address: a function's first instruction, or the zend_function in C. stamp: php_stamp_of
+ * (bpf/php_walk.h). */
 enum php_frame {
 	PHP_USER = 1,     /* offset: its line */
 	PHP_INTERNAL = 2, /* of C; offset 0 */
 };
-
-/* Identifies a function: changes when another one takes its place. file, lines (start and end) and
- * opcodes are 0 in functions of C. */
-static inline __u32 php_stamp(__u64 name, __u64 scope, __u64 opcodes, __u64 file, __u64 lines)
-{
-	__u64 h = 0xc2b2ae3d27d4eb4full;
-
-	h = (h ^ name) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 29 ^ scope) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 29 ^ opcodes) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 29 ^ file) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 29 ^ lines) * 0x9e3779b97f4a7c15ull;
-	return h >> 32;
-}
 
 /* --- structures in memory --------------------------------------------------------------------- */
 
@@ -49,12 +36,13 @@ enum {
 	PHP_FRAME_INFO = 40,
 	PHP_FRAME_PREV = 48,
 	PHP_FRAME_BYTES = 56,
-	PHP_FUNC_TYPE = 0,      /* zend_function; u8 */
-	PHP_FUNC_NAME = 8,      /* zend_string, NULL: the code of a file */
-	PHP_FUNC_SCOPE = 16,    /* zend_class_entry, or NULL */
-	PHP_OP_BYTES = 32,      /* zend_op */
-	PHP_OP_LINE = 24,       /* u32 */
-	PHP_STRING_LENGTH = 16, /* zend_string; u64 */
+	PHP_FUNC_TYPE = 0,   /* zend_function; u8 */
+	PHP_FUNC_NAME = 8,   /* zend_string, NULL: the code of a file */
+	PHP_FUNC_SCOPE = 16, /* zend_class_entry, or NULL */
+	PHP_OP_BYTES = 32,   /* zend_op */
+	PHP_OP_LINE = 24,    /* u32 */
+	PHP_STRING_HASH = 8, /* zend_string; u64, as the next */
+	PHP_STRING_LENGTH = 16,
 	PHP_STRING_BYTES = 24,
 	PHP_CLASS_NAME = 8, /* zend_class_entry; zend_string */
 };
@@ -72,8 +60,8 @@ struct php_process {
 	__u64 current; /* address of the pointer to the innermost execute_data */
 	struct code_range loop[LOOP_PARTS_MAX]; /* unused ones: 0, 0 */
 	/* For code of the JIT: an address in the loop with the same stack frame, and the bytes from
-	 * the stack pointer to above the return address. 0: such code is native code without a
-	 * name. */
+	 * the stack pointer, or the frame pointer, to above the return address. 0: such code is
+	 * native code without a name. */
 	__u64 body;
 	__u32 body_cfa;
 	/* In an op_array; offsets in bytes. */
@@ -81,7 +69,7 @@ struct php_process {
 	__u16 func_opcodes; /* pointer to the first one */
 	__u16 func_file;    /* zend_string */
 	__u16 func_lines;   /* u32 each: start and end */
-	__u32 reserved;
+	__u32 is_by_fp;     /* body_cfa is from the frame pointer */
 };
 _Static_assert(sizeof(struct php_process) == 32 + LOOP_PARTS_MAX * 16,
 	       "php_process has no padding");

@@ -17,15 +17,17 @@ static __always_inline int php_is_loop(const struct php_process *p, __u64 pc)
 }
 
 /* Code of a mapping without a table, on the stack frame of the loop's call: the return address of
- * the call is above it. */
+ * the call is above it, in the file that has the loop. */
 static __always_inline int php_is_jit(struct walk *w, const struct php_process *p, __u64 pc)
 {
-	__u64 ra;
+	__u64 ra, base = p->is_by_fp ? w->fp : w->sp;
+	__u32 object;
 
-	if (!p->body || walk_find(w, pc) || w->map.table)
+	if (!p->body || walk_find(w, pc) || w->map.table ||
+	    walk_read(w, &ra, sizeof ra, base + p->body_cfa - 8) || !is_return_address(w, ra))
 		return 0;
-	return !walk_read(w, &ra, sizeof ra, w->sp + p->body_cfa - 8) && is_return_address(w, ra) &&
-	       w->map.table;
+	object = w->map.object;
+	return !walk_find(w, p->body) && w->map.object == object;
 }
 
 /* Continues where the code of the JIT was entered from. */

@@ -148,12 +148,18 @@ __weak int walk_any_frame(__u32 index)
 static __always_inline int walk_step(struct scratch *s, struct known_frames *known)
 {
 	struct walk *w = &s->walk;
-	int php = w->has_code & 1u << RUNTIME_PHP ? php_frames(s->index) : PHP_NOT_MINE;
 	__u64 pc = walk_pc(w), sp = w->sp;
 	__u32 at = known_index(w, pc) & (KNOWN_FRAMES - 1);
 
-	if (php != PHP_NOT_MINE)
-		return php == PHP_OVER;
+	if (w->has_code & 1u << RUNTIME_PHP) {
+		int stepped = php_frames(s->index, known->frames[at].pc == pc &&
+							   known->frames[at].image == w->image);
+
+		if (stepped != PHP_NOT_MINE)
+			return stepped == PHP_OVER;
+		pc = walk_pc(w);
+		at = known_index(w, pc) & (KNOWN_FRAMES - 1);
+	}
 	STORE(s->step_pc, pc);
 	STORE(s->step_sp, sp);
 	if (sp && sp == s->call_sp) /* the frames so far belong to the call and its callees */
@@ -484,10 +490,11 @@ static __always_inline void send_stack(struct scratch *s, __u32 n, const enum se
 	/* Checked in the register that the helper gets: the verifier of 6.1 does not carry a bound
 	 * from one copy to another. */
 	asm volatile("" : "+r"(bytes));
+	if (s->walk.has_code & 1u << RUNTIME_PHP)
+		php_send(s, from);
 	if (!mark || *mark == want || bytes > sizeof s->head + SCRATCH_ADDRS * 8)
 		return;
-	if ((s->walk.has_code & 1u << RUNTIME_PHP && php_send(s, from)) ||
-	    bpf_ringbuf_output(ring_of(from), s, bytes,
+	if (bpf_ringbuf_output(ring_of(from), s, bytes,
 			       s->head.n_python || s->head.flags & STACK_INLINE
 				       ? python_wake(s)
 				       : BPF_RB_NO_WAKEUP)) {

@@ -71,6 +71,7 @@ static struct php_process row_of(const struct php_file *f, uint64_t bias)
 		.current = f->globals + bias + f->current,
 		.body = f->body ? f->body + bias : 0,
 		.body_cfa = f->body_cfa,
+		.is_by_fp = f->is_by_fp,
 		.func_last = f->func_last,
 		.func_opcodes = f->func_opcodes,
 		.func_file = f->func_file,

@@ -23,7 +23,7 @@ static const struct {
 } layouts[] = {
 	{ 7, 4, 488, 60, 64, 136, 144 }, { 8, 0, 488, 68, 72, 144, 152 },
 	{ 8, 1, 488, 68, 72, 144, 152 }, { 8, 2, 488, 80, 88, 152, 160 },
-	{ 8, 3, 488, 76, 80, 144, 152 }, { 8, 4, 488, 100, 104, 168, 176 },
+	{ 8, 3, 488, 76, 80, 144, 152 }, { 8, 4, 488, 96, 104, 168, 176 },
 };
 
 static int read_layout(struct php_file *out, struct err *err)
@@ -88,6 +88,7 @@ struct body_search {
 	uint64_t body;
 	const struct cfi_arch *arch;
 	uint32_t cfa; /* 0: not found */
+	bool is_by_fp;
 };
 
 static bool take_body(void *ctx, const struct cfi_fde *fde)
@@ -100,9 +101,11 @@ static bool take_body(void *ctx, const struct cfi_fde *fde)
 		return true;
 	for (size_t i = 0; i < fde->n && fde->rows[i].addr <= s->body; i++)
 		cfa = &fde->rows[i].rule.cfa;
-	if (cfa && cfa->kind == CFI_OFFSET && cfa->reg == s->arch->sp && cfa->offset > 0 &&
-	    cfa->offset < most)
-		s->cfa = cfa->offset;
+	if (!cfa || cfa->kind != CFI_OFFSET || cfa->offset <= 0 || cfa->offset >= most ||
+	    (cfa->reg != s->arch->sp && cfa->reg != s->arch->fp))
+		return false;
+	s->cfa = cfa->offset;
+	s->is_by_fp = cfa->reg == s->arch->fp;
 	return false;
 }
 
@@ -121,6 +124,7 @@ static void find_body(const struct elf_file *f, struct php_file *out)
 	buf_done(&data);
 	out->body = s.cfa ? s.body : 0;
 	out->body_cfa = s.cfa;
+	out->is_by_fp = s.is_by_fp;
 }
 
 static int read_file(const struct elf_file *f, const struct elf_layout *layout,

@@ -2,8 +2,8 @@
  * files, and for runtimes.c.
  *
  * PHP is found by executor_globals and execute_ex, which every build exports; its version by the
- * text that it sends to HTTP clients. The layout is from a table by version. Frames are named once,
- * as soon as they were seen: functions of a request may be gone after it. */
+ * text that it sends to HTTP clients. The layout is from a table by version. The walker sends the
+ * names: functions of a request may be gone after it. */
 #ifndef CRESSET_RUNTIME_PHP_PARTS_H
 #define CRESSET_RUNTIME_PHP_PARTS_H
 
@@ -11,6 +11,7 @@
 #include "runtime/mapped_code.h"
 #include "runtime/runtime.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct elf_file;
@@ -39,6 +40,7 @@ struct php_file {
 	/* As in bpf/php.h; 0: unknown. */
 	uint64_t body;
 	uint32_t body_cfa;
+	bool is_by_fp;
 	struct mapped_code code;
 };
 

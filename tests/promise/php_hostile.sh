@@ -17,7 +17,7 @@ look circle
 holds "circle: as many frames as a stack has" grep -qE '^not_php;\[truncated: depth\];(lies;){200,}lies ' "$tmp/folded"
 look long
 holds "long: as many frames as a stack has" grep -qE '^not_php;\[truncated: (depth|time)\];(lies;){200,}lies ' "$tmp/folded"
-for kind in nowhere functions types; do
+for kind in nowhere functions types empty; do
 	look $kind
 	holds "$kind: the native stack, and what is missing" grep -qE '^not_php;\[truncated: frames of PHP\];_start;.*;main;execute_ex ' "$tmp/folded"
 	holds "$kind: it is counted" grep -q 'stacks with missing frames of Python or PHP' "$tmp/err"

@@ -122,12 +122,16 @@ async function train(env, from, attempt) {
 }
 
 /* Where the collector does not get a CPU in time, stacks of launches are lost, and their time is given to others by an
- * estimate, which is marked. */
+ * estimate; or the stack was lost on its way. Both are marked. */
 async function isEstimated(from) {
 	const of = `q=${encodeURIComponent(`gpu-time{process="${name}"}`)}&by=estimated_from&from=${from}&to=${from + 3600}`;
 	const { groups } = await (await ask(`range?${of}&step=1h`)).json();
 	return groups.some((g) => g.labels.estimated_from);
 }
+const isLost = async (from) => {
+	const all = `q=${encodeURIComponent(`gpu-time{process="${name}"}`)}&from=${from}&to=${from + 3600}`;
+	return (await (await ask(`flame?fmt=folded&${all}`)).text()).includes('[truncated: lost]');
+};
 
 before(async () => {
 	if (skip) return;
@@ -141,7 +145,7 @@ before(async () => {
 	for (let attempt = 0; attempt < 6; attempt++) {
 		from = 10 * Math.floor(Date.now() / 10000);
 		await train(env, from, attempt);
-		if (!(await isEstimated(from))) break;
+		if (!(await isEstimated(from)) && !(await isLost(from))) break;
 		await pause(10000 - (Date.now() % 10000)); /* another run is in other windows */
 	}
 	const to = 10 * Math.ceil(Date.now() / 10000);

@@ -112,7 +112,7 @@ static bool is_own_map(const char *name)
 {
 	static const char *const own[] = { "scratches",   "known",         "python_walks",
 					   "open_python", "hotspot_walks", "v8_walks",
-					   "php_walks" };
+					   "php_walks",   "functions_sent" };
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (strcmp(name, own[i]) == 0)

@@ -575,10 +575,17 @@ bool interpreted_told(struct interpreted *in, const struct event_function *f)
 		return false;
 	bool is_over = make_room(in);
 	struct strtab *texts = &in->told.texts;
-	map_put(&in->told.index, function_key(f->tgid, f->what, f->stamp), in->told.functions.n);
-	vec_push(&in->told.functions,
-		 (struct named_function){ strtab_put(texts, buf_cstr(&in->name)),
-					  strtab_put(texts, buf_cstr(&in->file)), f->line });
+	uint64_t key = function_key(f->tgid, f->what, f->stamp);
+	const uint32_t *known = map_get(&in->told.index, key);
+	struct named_function named = { strtab_put(texts, buf_cstr(&in->name)),
+					strtab_put(texts, buf_cstr(&in->file)), f->line };
+
+	if (known) {
+		in->told.functions.v[*known] = named;
+		return is_over;
+	}
+	map_put(&in->told.index, key, in->told.functions.n);
+	vec_push(&in->told.functions, named);
 	return is_over;
 }
 
@@ -606,7 +613,8 @@ static void frames_told(struct interpreted *in, uint32_t pid, const uint64_t wor
 		find_told(in, function_key(pid, words[0], RUNTIME_STAMP_OF(words[1])), &at);
 
 	*out = (struct interpreted_frames){ .named = from ? RUNTIME_NAMED : RUNTIME_GONE,
-					    .kind = in->frame_kinds[RUNTIME_NUMBER_OF(words[0])] };
+					    .kind = in->frame_kinds[RUNTIME_NUMBER_OF(words[0])],
+					    .is_pending = !from };
 	in->stats.unnamed += !from;
 	if (!from)
 		return;

@@ -4,6 +4,7 @@
 //     long        a hundred thousand frames
 //     nowhere     the first frame cannot be read
 //     functions   … its function cannot
+//     empty       a circle of frames without a function
 //     types       … has an unknown type
 //     texts       … has names of 2^60 bytes
 //     lines       … has instructions and lines from anywhere
@@ -61,7 +62,9 @@ int main(int argc, char **argv)
 		frames[i] = (struct frame){ .op = (uintptr_t)op,
 					    .func = (uintptr_t)func,
 					    .prev = i + 1 < n ? (uintptr_t)&frames[i + 1] : 0 };
-	if (strcmp(kind, "circle") == 0)
+	for (uint64_t i = 0; strcmp(kind, "empty") == 0 && i < n; i++)
+		frames[i].func = 0;
+	if (strcmp(kind, "circle") == 0 || strcmp(kind, "empty") == 0)
 		frames[n - 1].prev = (uintptr_t)&frames[0];
 	if (strcmp(kind, "functions") == 0)
 		frames[0].func = 0xffffffff81000000ull;
