@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2154 # set by read, and by bench/lib.sh
-# bench/lib_deep.sh: the run time of the sampling program for stacks of 30 frames: of a native program, of Python, and of the language of a bench.
+# bench/lib_deep.sh: the run time of the sampling program for 30 frames of a native program, of Python and of another language.
 #
 #     . bench/lib.sh; . bench/lib_deep.sh      restores bpf_stats_enabled at the end
 #     measure_others                           sets native_us and python_us
 #     measure NAME PID                         sets NAME_us and NAME_n, and ends the process
-#     frames [KIND]                            mean number of frames of a kind in $tmp/deep.cresset; all of them: with no kind
+#     frames [KIND]                            mean number of frames in $tmp/deep.cresset, of a kind or of any
 seconds=${BENCH_SECONDS:-10}
 stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
 trap 'echo "$stats" >/proc/sys/kernel/bpf_stats_enabled; cleanup' EXIT

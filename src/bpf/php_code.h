@@ -27,7 +27,7 @@ static __always_inline int php_is_jit(struct walk *w, const struct php_process *
 	    walk_read(w, &ra, sizeof ra, base + p->body_cfa - 8) || !is_return_address(w, ra))
 		return 0;
 	object = w->map.object;
-	return !walk_find(w, p->body) && w->map.object == object;
+	return object && !walk_find(w, p->body) && w->map.object == object;
 }
 
 /* Continues where the code of the JIT was entered from. */

@@ -31,12 +31,13 @@ struct php_walk {
 	__u32 tgid;
 	__u32 in_group; /* frames of the current call have been taken */
 	__u32 n_groups;
-	__u32 n_skipped; /* frames without a function */
+	__u32 n_skipped; /* frames without a function, one after the other */
+	__u32 is_loop;   /* the native frame is a call of the loop, not code of the JIT */
 	__u32 is_cut;    /* there are more, unreadable */
 	__u32 is_unfit;
-	__u64 frame[8];             /* PHP_FRAME_BYTES of them */
-	__u64 func[PHP_FUNC_WORDS]; /* PHP_FUNC_BYTES of them */
-	__u64 name[2], file[2];     /* hashes and lengths of their texts */
+	__u64 frame[8];                   /* PHP_FRAME_BYTES of them */
+	__u64 func[PHP_FUNC_WORDS];       /* PHP_FUNC_BYTES of them */
+	__u64 name[2], scope[2], file[2]; /* hashes and lengths of their texts */
 	/* Functions of the stack that were not sent yet: the address, and the second word of the
 	 * frame. */
 	__u64 unsent[PHP_UNSENT][2];
@@ -126,12 +127,17 @@ static __always_inline void php_read_text(__u64 out[2], __u64 string)
 /* Reads a function into p->func. Returns 0; nonzero: it is none, or unreadable. */
 static __always_inline int php_read_func(struct php_walk *p, __u64 func)
 {
+	__u64 class;
 	__u32 type;
 
 	if (func >= USER_MAX || php_read(p->func, PHP_FUNC_HEAD, func))
 		return 1;
 	type = p->func[PHP_FUNC_TYPE / 8] & 255;
 	php_read_text(p->name, p->func[PHP_FUNC_NAME / 8]);
+	class = p->func[PHP_FUNC_SCOPE / 8];
+	if (class && php_read(&class, sizeof class, class + PHP_CLASS_NAME))
+		class = 0;
+	php_read_text(p->scope, class);
 	p->file[0] = p->file[1] = 0;
 	if (type == PHP_TYPE_INTERNAL)
 		return 0;
@@ -150,6 +156,7 @@ static __always_inline __u32 php_stamp_of(const struct php_walk *p)
 	__u64 h = mix(HASH_SEED, p->func[PHP_FUNC_NAME / 8]);
 
 	h = mix(mix(mix(h, p->name[0]), p->name[1]), p->func[PHP_FUNC_SCOPE / 8]);
+	h = mix(mix(h, p->scope[0]), p->scope[1]);
 	if (php_is_internal(p))
 		return h >> 32;
 	h = mix(mix(h, php_func_word(p, p->process.func_file)),
@@ -167,31 +174,34 @@ static __always_inline __u64 php_what(const struct php_walk *p, __u64 func)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The line of the instruction at op; the function's first line if op is not one: in code of the JIT
- * the pointer may be old, or used for something else. */
+/* The line of the instruction at op, 0 if op is not one of the function: in code of the JIT the
+ * pointer may be old, or used for something else. */
 static __always_inline __u32 php_line(const struct php_walk *p, __u64 op)
 {
 	__u64 lines = php_func_word(p, p->process.func_lines);
 	__u64 last = php_func_word(p, p->process.func_last);
 	__u32 line;
 
+	op -= php_func_word(p, p->process.func_opcodes);
 	last = p->process.func_last & 4 ? last >> 32 : (__u32)last;
-	if (op - php_func_word(p, p->process.func_opcodes) >= last * PHP_OP_BYTES ||
-	    php_read(&line, sizeof line, op + PHP_OP_LINE) || line < (__u32)lines ||
+	if (op >= last * PHP_OP_BYTES || op % PHP_OP_BYTES)
+		return 0;
+	op += php_func_word(p, p->process.func_opcodes);
+	if (php_read(&line, sizeof line, op + PHP_OP_LINE) || line < (__u32)lines ||
 	    line > lines >> 32)
-		return lines;
+		return 0;
 	return line;
 }
 
-/* A frame's pointer to its instruction is written before a call. A leaf in the loop has it in r15,
- * if it is of the function. */
+/* A frame's pointer to its instruction is written before a call; a leaf in the loop has it in r15.
+ * Without any it is the line that the function starts at. */
 static __always_inline __u32 php_line_of(const struct walk *w, const struct php_walk *p,
 					 int is_leaf)
 {
-	__u64 lines = php_func_word(p, p->process.func_lines);
-	__u32 line = is_leaf ? php_line(p, w->regs[0]) : (__u32)lines;
+	__u32 line = is_leaf ? php_line(p, w->regs[0]) : 0;
 
-	return line == (__u32)lines ? php_line(p, p->frame[PHP_FRAME_OPLINE / 8]) : line;
+	line = line ? line : php_line(p, p->frame[PHP_FRAME_OPLINE / 8]);
+	return line ? line : (__u32)php_func_word(p, p->process.func_lines);
 }
 
 /* Sets slot and mark. Returns the mark of the slot, NULL without the map. */
@@ -268,11 +278,12 @@ __weak int php_take(__u32 index)
 	}
 	if (php_read_func(p, func))
 		return php_unread(p);
+	p->n_skipped = 0;
 	if (php_is_internal(p)) {
 		php_append(w, p, index, func, 0);
 		return 0;
 	}
-	php_append(w, p, index, func, php_line_of(w, p, w->exact && !w->n));
+	php_append(w, p, index, func, php_line_of(w, p, p->is_loop && w->exact && !w->n));
 	return ((__u32)p->frame[PHP_FRAME_INFO / 8] & PHP_INFO_TOP) != 0;
 }
 
@@ -284,6 +295,7 @@ static __always_inline int php_step(__u32 index, struct walk *w, struct php_walk
 	__u64 pc = walk_pc(w);
 	int is_loop = php_is_loop(&p->process, pc);
 
+	p->is_loop = is_loop;
 	if (!is_loop && (has_table || !php_is_jit(w, &p->process, pc)))
 		return PHP_NOT_MINE;
 	for (int i = 0; i < PHP_FRAMES_AT_ONCE; i++) {
@@ -401,7 +413,7 @@ __weak int php_prepare(__u32 index, __u32 i)
 	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
 	__u64 func, place, what, *sent;
 
-	if (!use_runtimes || !p || bpf_get_current_pid_tgid() >> 32 != p->tgid)
+	if (!use_runtimes || !p || bpf_get_current_pid_tgid() >> 32 != p->tgid || !php_may_send(p))
 		return 0;
 	func = p->unsent[i & (PHP_UNSENT - 1)][0];
 	place = p->unsent[i & (PHP_UNSENT - 1)][1];
@@ -409,8 +421,7 @@ __weak int php_prepare(__u32 index, __u32 i)
 		return 0;
 	what = php_what(p, func);
 	sent = php_sent(p, index, what, place);
-	if (!sent || *sent == p->mark || php_fill(p, what, RUNTIME_STAMP_OF(place)) ||
-	    !php_may_send(p))
+	if (!sent || *sent == p->mark || php_fill(p, what, RUNTIME_STAMP_OF(place)))
 		return 0;
 	*sent = p->mark;
 	return 1;
@@ -420,11 +431,14 @@ __weak int php_prepare(__u32 index, __u32 i)
 __weak int php_refused(__u32 index)
 {
 	struct php_walk *p = bpf_map_lookup_elem(&php_walks, &index);
-	__u64 *sent = p ? bpf_map_lookup_elem(&functions_sent, &p->slot) : 0;
+	__u64 *sent;
 
-	if (p && sent)
+	if (!use_runtimes || !p)
+		return 0;
+	sent = bpf_map_lookup_elem(&functions_sent, &p->slot);
+	if (sent)
 		*sent = 0;
-	return 1;
+	return 0;
 }
 
 /* Sends the functions of the last stack that were not sent before. */

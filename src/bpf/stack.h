@@ -285,6 +285,8 @@ static __always_inline void begin_code(struct scratch *s, const struct space_pro
 		w->has_code |= 1u << RUNTIME_V8;
 	if (p && p->runtimes & 1u << RUNTIME_PHP && php_begin(s->index, tgid))
 		w->has_code |= 1u << RUNTIME_PHP;
+	if (w->has_code & 1u << RUNTIME_PHP) /* its functions are sent for each process */
+		s->user_hash = mix(s->user_hash, tgid);
 	if (!w->has_code)
 		return;
 	if (max_user >= WALK_MAX_USER)
@@ -487,11 +489,11 @@ static __always_inline void send_stack(struct scratch *s, __u32 n, const enum se
 	__u64 want = s->head.stack_hash ^ (seen_epoch << 48);
 	__u64 bytes = sizeof s->head + (__u64)n * 8;
 
+	if (use_runtimes && s->walk.has_code & 1u << RUNTIME_PHP)
+		php_send(s, from);
 	/* Checked in the register that the helper gets: the verifier of 6.1 does not carry a bound
 	 * from one copy to another. */
 	asm volatile("" : "+r"(bytes));
-	if (s->walk.has_code & 1u << RUNTIME_PHP)
-		php_send(s, from);
 	if (!mark || *mark == want || bytes > sizeof s->head + SCRATCH_ADDRS * 8)
 		return;
 	if (bpf_ringbuf_output(ring_of(from), s, bytes,

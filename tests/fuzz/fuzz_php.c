@@ -31,8 +31,9 @@ static void name_function(const uint8_t *data, size_t size)
 
 	memcpy(&f, data, size < sizeof f ? size : sizeof f);
 	bool is_named = php_runtime.name_function(&f, &name, &file);
-	/* At most three bytes for one, and what is put around them. */
-	if (is_named != (name.len != 0) || name.len > 3 * (2 * FUNCTION_NAME + FUNCTION_FILE) + 64 ||
+	/* At most three bytes for one, and the marks around them. */
+	if (is_named != (name.len != 0) ||
+	    name.len > 3 * (2 * FUNCTION_NAME + FUNCTION_FILE) + 64 ||
 	    file.len > 3 * FUNCTION_FILE + 8)
 		abort();
 	buf_done(&name);

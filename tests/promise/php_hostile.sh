@@ -14,7 +14,7 @@ look() { # KIND
 	wait "${pids[-1]}" 2>/dev/null
 }
 look circle
-holds "circle: as many frames as a stack has" grep -qE '^not_php;\[truncated: depth\];(lies;){200,}lies ' "$tmp/folded"
+holds "circle: as many frames as a stack has" grep -qE '^not_php;\[truncated: (depth|time)\];(lies;){200,}lies ' "$tmp/folded"
 look long
 holds "long: as many frames as a stack has" grep -qE '^not_php;\[truncated: (depth|time)\];(lies;){200,}lies ' "$tmp/folded"
 for kind in nowhere functions types empty; do
